@@ -150,7 +150,7 @@ impl ListServer {
             }
         };
         let (lines, port) = (Lines::new(out), settings.network.port);
-        let logs = (Log::new(lines.clone(), port), Mutex::new(Log::new(lines.clone(), port)));
+        let logs = (Log::new(lines.clone(), port), Log::new(lines.clone(), port));
         let mut server = py
             .detach(|| sojourn_list_server::ListServer::start(settings, page, logs.0, logs.1))
             .map_err(failed)?;

@@ -1,36 +1,38 @@
-//! What a postman tells of its work.
+//! What a server does, as it happens, and who follows it.
 
 use crate::lists::subscribers::Unverified;
-use crate::log::QueueId;
 use sojourn_core::Span;
 use sojourn_mail_engine::bounce::Feedback;
 use sojourn_mail_engine::{Delays, MessageId, Operation, Outcome, Reason, Relay, Task};
 use sojourn_smtp::{Address, plain};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Somebody who follows a postman's work.
+/// Follows what a server does: writes it down, counts it, shows it.
 ///
-/// It is told on the engine's own thread, of everything and in order: it must not wait.
+/// Delivery and reception each have an observer, which is called on their threads, in order: it must
+/// not wait.
 pub trait Observer: Send + 'static {
-    /// Something happened, at this time in milliseconds since 1970.
-    fn notice(&mut self, unix_ms: i64, news: &News<'_>);
+    /// `event` happened at `unix_ms`, in milliseconds since 1970.
+    fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>);
 
-    /// Nothing more is to be told at the moment: what was held back can be written.
+    /// Called when delivery has no further event at the moment, and by reception every few seconds:
+    /// what was held back can be written.
     fn pause(&mut self) {}
 }
 
-/// Nobody follows.
+/// Ignores all events.
 impl Observer for () {
-    fn notice(&mut self, _: i64, _: &News<'_>) {}
+    fn notice(&mut self, _: i64, _: &ServerEvent<'_>) {}
 }
 
-/// Two who follow.
+/// Passes all events to both.
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn notice(&mut self, unix_ms: i64, news: &News<'_>) {
-        self.0.notice(unix_ms, news);
-        self.1.notice(unix_ms, news);
+    fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        self.0.notice(unix_ms, event);
+        self.1.notice(unix_ms, event);
     }
 
     fn pause(&mut self) {
@@ -39,9 +41,33 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Something that happened.
-#[derive(Clone, Debug)]
-pub enum News<'a> {
+/// An observer that several threads call, one at a time.
+#[derive(Clone)]
+pub(crate) struct SharedObserver(Arc<Mutex<dyn Observer>>);
+
+impl SharedObserver {
+    pub(crate) fn new(observer: impl Observer) -> SharedObserver {
+        SharedObserver(Arc::new(Mutex::new(observer)))
+    }
+
+    /// `event` happens now.
+    pub(crate) fn notice(&self, event: &ServerEvent<'_>) {
+        self.lock().notice(unix_ms(), event);
+    }
+
+    pub(crate) fn pause(&self) {
+        self.lock().pause();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, dyn Observer + 'static> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An event in the life of a server: of delivery, down to [`Trouble`](ServerEvent::Trouble), or of
+/// reception.
+#[derive(Clone, Copy, Debug)]
+pub enum ServerEvent<'a> {
     /// A message is on stable storage: it was taken over, or found there at the start.
     Accepted {
         /// Its number.
@@ -99,34 +125,6 @@ pub enum News<'a> {
     DomainDown(&'a str, i64, &'a Reason),
     /// Something that whoever runs the server has to know.
     Trouble(&'a str),
-}
-
-/// Somebody who follows a reception's work. It is told on the reception's threads, and must not
-/// wait.
-pub trait Attendant: Send + Sync + 'static {
-    /// Something happened.
-    fn notice(&self, happening: &Happening<'_>);
-
-    /// Some seconds have passed: what was held back may be told.
-    fn time_passes(&self) {}
-}
-
-/// Two who follow.
-impl<A: Attendant, B: Attendant> Attendant for (A, B) {
-    fn notice(&self, happening: &Happening<'_>) {
-        self.0.notice(happening);
-        self.1.notice(happening);
-    }
-
-    fn time_passes(&self) {
-        self.0.time_passes();
-        self.1.time_passes();
-    }
-}
-
-/// Something that happened.
-#[derive(Clone, Copy, Debug)]
-pub enum Happening<'a> {
     /// A message was taken over.
     Taken {
         /// Its number.
@@ -250,64 +248,89 @@ pub enum Happening<'a> {
     },
 }
 
-/// A line of the log, without a date.
-impl fmt::Display for Happening<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Happening::Taken { message, peer, user, sender, size, recipients } => {
-                write!(f, "{}: client=[{}]", QueueId(message), peer.ip())?;
-                if let Some(user) = user {
-                    write!(f, ", user={}", Plain(user))?;
-                }
+impl ServerEvent<'_> {
+    /// The log's line about an event of reception, without a date; nothing for an event of delivery,
+    /// which [`Log`](crate::Log) writes as Postfix does.
+    pub fn reception_line(&self) -> Option<String> {
+        use ServerEvent as Event;
+        Some(match *self {
+            Event::Accepted { .. }
+            | Event::Attempt { .. }
+            | Event::Operated { .. }
+            | Event::Deleted { .. }
+            | Event::Finished { .. }
+            | Event::HostDown(..)
+            | Event::DomainDown(..)
+            | Event::Trouble(_) => return None,
+            Event::Taken { message, peer, user, sender, size, recipients } => {
+                let user = user.map_or(String::new(), |user| format!(", user={}", Plain(user)));
+                let (id, client) = (QueueId(message), peer.ip());
                 let sender = sender.map_or("", Address::as_str);
-                write!(f, ", from=<{sender}>, size={size}, nrcpt={recipients}")
+                format!(
+                    "{id}: client=[{client}]{user}, from=<{sender}>, size={size}, nrcpt={recipients}"
+                )
             }
-            Happening::NotTaken { peer, why } => {
-                write!(f, "not taken: client=[{}]: {}", peer.ip(), Plain(why))
+            Event::NotTaken { peer, why } => {
+                format!("not taken: client=[{}]: {}", peer.ip(), Plain(why))
             }
-            Happening::Bounced { list, subscriber, reason } => {
-                write!(f, "bounced: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
+            Event::Bounced { list, subscriber, reason } => {
+                format!("bounced: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
             }
-            Happening::Complaint { list, subscriber, feedback } => {
-                write!(f, "complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
+            Event::Complaint { list, subscriber, feedback } => {
+                format!("complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }
-            Happening::Suspended { list, subscriber } => {
-                write!(f, "suspended: list=<{list}>, to=<{subscriber}>")
+            Event::Suspended { list, subscriber } => {
+                format!("suspended: list=<{list}>, to=<{subscriber}>")
             }
-            Happening::Unverified { peer, list, kind, number } => {
+            Event::Unverified { peer, list, kind, number } => {
                 let client = peer.ip();
-                write!(f, "unverified: client=[{client}], list=<{list}>, {kind}, nrcpt={number}")
+                format!("unverified: client=[{client}], list=<{list}>, {kind}, nrcpt={number}")
             }
-            Happening::Left { list, subscriber } => {
-                write!(f, "left: list=<{list}>, to=<{subscriber}>")
+            Event::Left { list, subscriber } => format!("left: list=<{list}>, to=<{subscriber}>"),
+            Event::AskedToLeave { list, subscriber } => {
+                format!("asked to confirm leaving: list=<{list}>, to=<{subscriber}>")
             }
-            Happening::AskedToLeave { list, subscriber } => {
-                write!(f, "asked to confirm leaving: list=<{list}>, to=<{subscriber}>")
+            Event::WrongPassword { peer, user } => {
+                format!("wrong password: client=[{}], user={}", peer.ip(), Plain(user))
             }
-            Happening::WrongPassword { peer, user } => {
-                write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))
+            Event::PasswordRefused { peer, user, wait } => {
+                let (client, user, wait) = (peer.ip(), Plain(user), wait.as_secs());
+                format!(
+                    "password not verified: client=[{client}], user={user}: too many were wrong, \
+                     again in {wait} s"
+                )
             }
-            Happening::PasswordRefused { peer, user, wait } => {
-                let (user, wait) = (Plain(user), wait.as_secs());
-                write!(f, "password not verified: client=[{}], user={user}", peer.ip())?;
-                write!(f, ": too many were wrong, again in {wait} s")
+            Event::Reloaded { notices: [] } => "the configuration was reloaded".to_owned(),
+            Event::Reloaded { notices } => {
+                format!("the configuration was reloaded: {}", notices.join("; "))
             }
-            Happening::Reloaded { notices: [] } => f.write_str("the configuration was reloaded"),
-            Happening::Reloaded { notices } => {
-                write!(f, "the configuration was reloaded: {}", notices.join("; "))
+            Event::NotReloaded { why } => {
+                format!("the configuration was not reloaded: {}", Plain(why))
             }
-            Happening::NotReloaded { why } => {
-                write!(f, "the configuration was not reloaded: {}", Plain(why))
+            Event::GaveWay { peer } => format!("gave way: client=[{}]", peer.ip()),
+            Event::LeftOut { what, count } => {
+                format!("{what}: and {} more in the last minute", Thousands(count))
             }
-            Happening::GaveWay { peer } => write!(f, "gave way: client=[{}]", peer.ip()),
-            Happening::LeftOut { what, count } => {
-                write!(f, "{what}: and {} more in the last minute", Thousands(count))
+            Event::TooMany { peer } => format!("too many sessions: client=[{}]", peer.ip()),
+            Event::PageFull { peer } => {
+                format!("page to unsubscribe full: client=[{}]", peer.ip())
             }
-            Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
-            Happening::PageFull { peer } => {
-                write!(f, "page to unsubscribe full: client=[{}]", peer.ip())
-            }
-        }
+        })
+    }
+}
+
+/// Milliseconds since 1970, by the system's clock.
+pub(crate) fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as i64)
+}
+
+/// A message's number as queue identifiers look.
+pub(crate) struct QueueId(pub(crate) MessageId);
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:010X}", self.0.0)
     }
 }
 
@@ -329,5 +352,17 @@ struct Plain<'a>(&'a str);
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plain(&self.0.chars().take(500).collect::<String>()))
+    }
+}
+
+/// Keeps the log's lines, for tests.
+#[cfg(test)]
+#[derive(Clone, Default)]
+pub(crate) struct Recorded(pub(crate) Arc<Mutex<Vec<String>>>);
+
+#[cfg(test)]
+impl Observer for Recorded {
+    fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
+        self.0.lock().unwrap().extend(event.reception_line());
     }
 }

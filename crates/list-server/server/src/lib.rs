@@ -2,8 +2,8 @@
 //!
 //! - [`DeliveryServer`]: a running list server, to which messages are handed over;
 //! - [`Settings`]: how it decides, and how it reaches the world;
-//! - [`Observer`], [`News`]: what it does, as it happens; [`Log`] writes it down, [`Tally`]
-//!   counts;
+//! - [`ServerEvent`], [`Observer`]: what it does, as it happens, and who follows: [`Log`] writes it
+//!   down, [`Tally`] counts;
 //! - [`ListServer`]: one that takes mail from other programs, by SMTP and LMTP;
 //! - [`Live`]: where it is watched;
 //! - [`SubscriberStore`]: which of a list's subscribers are suspended, and why.
@@ -28,7 +28,7 @@ pub use delivery::server::{
 };
 pub use delivery::smtp_out::TlsError;
 pub use error::SetupError;
-pub use event::{Attendant, Happening, News, Observer};
+pub use event::{Observer, ServerEvent};
 pub use http::live::{Live, Shown};
 pub use lists::keys::{KEYS_MAX, KeyFile};
 pub use lists::signing::{Dkim, sign_often};

@@ -1,14 +1,14 @@
 //! The log, line by line as Postfix writes it.
 
-use crate::event::{Attendant, Happening, News, Observer};
+use crate::event::{Observer, QueueId, ServerEvent, unix_ms};
 use sojourn_core::Span;
-use sojourn_mail_engine::{MessageId, Operation, Outcome, Relay};
+use sojourn_mail_engine::{Operation, Outcome, Relay};
 use sojourn_smtp::{Address, plain};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Result, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -49,6 +49,14 @@ impl<W: Write + Send + 'static> Log<W> {
         self.check(line);
     }
 
+    /// An event of reception is a line of `smtpd`, written at once.
+    fn write_reception(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        if let Some(line) = event.reception_line() {
+            self.write(unix_ms, "smtpd", format_args!("{line}"));
+            self.pause();
+        }
+    }
+
     fn check(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written {
             self.broken = true;
@@ -58,22 +66,17 @@ impl<W: Write + Send + 'static> Log<W> {
 }
 
 impl<W: Write + Send + 'static> Observer for Log<W> {
-    #[expect(clippy::too_many_lines, reason = "a line for each kind of news")]
-    fn notice(&mut self, unix_ms: i64, news: &News<'_>) {
-        match news {
-            News::Accepted { message, sender, size, recipients, .. } => {
-                let (id, from) = (QueueId(*message), sender.map_or("", Address::as_str));
-                self.write(
-                    unix_ms,
-                    "qmgr",
-                    format_args!(
-                        "{id}: from=<{from}>, size={size}, nrcpt={recipients} (queue active)"
-                    ),
+    fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        match *event {
+            ServerEvent::Accepted { message, sender, size, recipients, .. } => {
+                let (id, from) = (QueueId(message), sender.map_or("", Address::as_str));
+                let what = format_args!(
+                    "{id}: from=<{from}>, size={size}, nrcpt={recipients} (queue active)"
                 );
+                self.write(unix_ms, "qmgr", what);
             }
-            News::Attempt { task, recipient, relay, delays, outcome, reason, .. } => {
-                let (id, port) = (QueueId(task.message), self.port);
-                let relay = At(*relay, port);
+            ServerEvent::Attempt { task, recipient, relay, delays, outcome, reason, .. } => {
+                let (id, relay) = (QueueId(task.message), At(relay, self.port));
                 let [a, b, c, d] =
                     [delays.before, delays.queued, delays.setup, delays.sending].map(Seconds);
                 let delay = Seconds(delays.total());
@@ -83,59 +86,47 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
                     Outcome::Failed => "bounced",
                 };
                 let (dsn, text) = (reason.status, &reason.text);
-                self.write(
-                    unix_ms,
-                    "smtp",
-                    format_args!(
-                        "{id}: to=<{recipient}>, relay={relay}, delay={delay}, \
-                         delays={a}/{b}/{c}/{d}, dsn={dsn}, status={status} ({text})"
-                    ),
+                let what = format_args!(
+                    "{id}: to=<{recipient}>, relay={relay}, delay={delay}, \
+                     delays={a}/{b}/{c}/{d}, dsn={dsn}, status={status} ({text})"
                 );
+                self.write(unix_ms, "smtp", what);
             }
-            News::Operated { operation, message, recipients } => {
+            ServerEvent::Operated { operation, message, recipients } => {
                 let did = match operation {
                     Operation::Hold => "held",
                     Operation::Release => "released",
                     Operation::Requeue => "requeued",
                     Operation::Count | Operation::Flush | Operation::Delete => return,
                 };
-                let id = QueueId(*message);
-                self.write(
-                    unix_ms,
-                    "qmgr",
-                    format_args!("{id}: {did} by the operator, nrcpt={recipients}"),
-                );
+                let id = QueueId(message);
+                let what = format_args!("{id}: {did} by the operator, nrcpt={recipients}");
+                self.write(unix_ms, "qmgr", what);
             }
-            News::Deleted { task, recipient } => {
+            ServerEvent::Deleted { task, recipient } => {
                 let id = QueueId(task.message);
-                self.write(
-                    unix_ms,
-                    "qmgr",
-                    format_args!(
-                        "{id}: to=<{recipient}>, relay=none, status=deleted (by the operator)"
-                    ),
+                let what = format_args!(
+                    "{id}: to=<{recipient}>, relay=none, status=deleted (by the operator)"
                 );
+                self.write(unix_ms, "qmgr", what);
             }
-            News::Finished { message } => {
-                self.write(unix_ms, "qmgr", format_args!("{}: removed", QueueId(*message)));
+            ServerEvent::Finished { message } => {
+                self.write(unix_ms, "qmgr", format_args!("{}: removed", QueueId(message)));
             }
-            News::HostDown(host, until, reason) => {
-                let until = stamp(*until);
-                self.write(
-                    unix_ms,
-                    "qmgr",
-                    format_args!("host {host} left alone until {until} ({reason})"),
-                );
+            ServerEvent::HostDown(host, until, reason) => {
+                let until = stamp(until);
+                let what = format_args!("host {host} left alone until {until} ({reason})");
+                self.write(unix_ms, "qmgr", what);
             }
-            News::DomainDown(domain, until, reason) => {
-                let until = stamp(*until);
-                self.write(
-                    unix_ms,
-                    "qmgr",
-                    format_args!("domain {domain} left alone until {until} ({reason})"),
-                );
+            ServerEvent::DomainDown(domain, until, reason) => {
+                let until = stamp(until);
+                let what = format_args!("domain {domain} left alone until {until} ({reason})");
+                self.write(unix_ms, "qmgr", what);
             }
-            News::Trouble(what) => self.write(unix_ms, "qmgr", format_args!("warning: {what}")),
+            ServerEvent::Trouble(what) => {
+                self.write(unix_ms, "qmgr", format_args!("warning: {what}"));
+            }
+            _ => self.write_reception(unix_ms, event),
         }
     }
 
@@ -144,29 +135,6 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
             let flushed = self.out.flush();
             self.check(flushed);
         }
-    }
-}
-
-/// What a reception tells is said by `smtpd`.
-impl<W: Write + Send + 'static> Attendant for Mutex<Log<W>> {
-    fn notice(&self, happening: &Happening<'_>) {
-        let mut log = self.lock().unwrap_or_else(PoisonError::into_inner);
-        log.write(unix_ms(), "smtpd", format_args!("{happening}"));
-        log.pause();
-    }
-}
-
-pub(crate) fn unix_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as i64)
-}
-
-/// A message's number as queue identifiers look.
-pub(crate) struct QueueId(pub(crate) MessageId);
-
-impl fmt::Display for QueueId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:010X}", self.0.0)
     }
 }
 
@@ -253,12 +221,12 @@ impl<W: Write> Write for Lines<W> {
     }
 }
 
-/// Tells `inner` at most [`MOST`] happenings of a kind that strangers can cause in a minute, and
-/// then how many more there were.
-pub(crate) struct Few<A> {
-    inner: A,
-    /// For each kind the minute that began with the first happening after the last one.
-    minutes: Mutex<BTreeMap<&'static str, Minute>>,
+/// Passes on at most [`MOST`] events a minute of each kind that any client can cause, and then how
+/// many more there were.
+pub(crate) struct EventLimiter<O> {
+    inner: O,
+    /// For each kind the minute that began with the first event after the last one.
+    minutes: BTreeMap<&'static str, Minute>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -270,54 +238,42 @@ struct Minute {
 const MOST: u64 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The kind of what strangers can cause; what an operator's own lists and submitters cause is told
-/// whole.
-fn kind(happening: &Happening<'_>) -> Option<&'static str> {
-    match happening {
-        Happening::NotTaken { .. } => Some("not taken"),
-        Happening::PasswordRefused { .. } => Some("password not verified"),
-        Happening::WrongPassword { .. } => Some("wrong password"),
-        Happening::GaveWay { .. } => Some("gave way"),
-        Happening::TooMany { .. } => Some("too many sessions"),
-        Happening::Unverified { .. } => Some("not verified"),
-        Happening::PageFull { .. } => Some("page to unsubscribe full"),
-        // Whose lines are limited where they are made, once a subscriber and day or in time, and
-        // those that only submitters and operators cause.
-        Happening::AskedToLeave { .. }
-        | Happening::Left { .. }
-        | Happening::Complaint { .. }
-        | Happening::Reloaded { .. }
-        | Happening::NotReloaded { .. }
-        | Happening::Taken { .. }
-        | Happening::Bounced { .. }
-        | Happening::Suspended { .. }
-        | Happening::LeftOut { .. } => None,
+/// The kind of an event that any client can cause; what an operator's lists and submitters cause is
+/// passed on whole.
+fn kind(event: &ServerEvent<'_>) -> Option<&'static str> {
+    match event {
+        ServerEvent::NotTaken { .. } => Some("not taken"),
+        ServerEvent::PasswordRefused { .. } => Some("password not verified"),
+        ServerEvent::WrongPassword { .. } => Some("wrong password"),
+        ServerEvent::GaveWay { .. } => Some("gave way"),
+        ServerEvent::TooMany { .. } => Some("too many sessions"),
+        ServerEvent::Unverified { .. } => Some("not verified"),
+        ServerEvent::PageFull { .. } => Some("page to unsubscribe full"),
+        // Those of delivery; those whose lines are limited where they are made, once a subscriber and
+        // day or in time; and those that only submitters and operators cause.
+        _ => None,
     }
 }
 
-impl<A: Attendant> Few<A> {
-    pub(crate) fn new(inner: A) -> Few<A> {
-        Few { inner, minutes: Mutex::default() }
+impl<O: Observer> EventLimiter<O> {
+    pub(crate) fn new(inner: O) -> EventLimiter<O> {
+        EventLimiter { inner, minutes: BTreeMap::new() }
     }
 
-    fn notice_at(&self, now: Instant, happening: &Happening<'_>) {
-        let Some(kind) = kind(happening) else { return self.inner.notice(happening) };
-        self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
-        let happened = {
-            let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
-            let minute = minutes.entry(kind).or_insert(Minute { began: now, happened: 0 });
-            minute.happened += 1;
-            minute.happened
-        };
-        if happened <= MOST {
-            self.inner.notice(happening);
+    fn notice_at(&mut self, now: Instant, unix_ms: i64, event: &ServerEvent<'_>) {
+        let Some(kind) = kind(event) else { return self.inner.notice(unix_ms, event) };
+        self.end_minutes(unix_ms, |began| now.saturating_duration_since(began) >= MINUTE);
+        let minute = self.minutes.entry(kind).or_insert(Minute { began: now, happened: 0 });
+        minute.happened += 1;
+        if minute.happened <= MOST {
+            self.inner.notice(unix_ms, event);
         }
     }
 
-    /// Tells what was left out in minutes that are over.
-    fn end_minutes(&self, is_over: impl Fn(Instant) -> bool) {
+    /// Reports what was left out in minutes that are over.
+    fn end_minutes(&mut self, unix_ms: i64, is_over: impl Fn(Instant) -> bool) {
         let mut left_out = Vec::new();
-        self.minutes.lock().unwrap_or_else(PoisonError::into_inner).retain(|what, minute| {
+        self.minutes.retain(|what, minute| {
             let over = is_over(minute.began);
             if over && minute.happened > MOST {
                 left_out.push((*what, minute.happened - MOST));
@@ -325,50 +281,46 @@ impl<A: Attendant> Few<A> {
             !over
         });
         for (what, count) in left_out {
-            self.inner.notice(&Happening::LeftOut { what, count });
+            self.inner.notice(unix_ms, &ServerEvent::LeftOut { what, count });
         }
     }
 }
 
-impl<A: Attendant> Attendant for Few<A> {
-    fn notice(&self, happening: &Happening<'_>) {
-        self.notice_at(Instant::now(), happening);
+impl<O: Observer> Observer for EventLimiter<O> {
+    fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        self.notice_at(Instant::now(), unix_ms, event);
     }
 
-    fn time_passes(&self) {
+    fn pause(&mut self) {
         let now = Instant::now();
-        self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
-        self.inner.time_passes();
+        self.end_minutes(unix_ms(), |began| now.saturating_duration_since(began) >= MINUTE);
+        self.inner.pause();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-
-    struct Ear(Arc<Mutex<Vec<String>>>);
-
-    impl Attendant for Ear {
-        fn notice(&self, happening: &Happening<'_>) {
-            self.0.lock().unwrap().push(happening.to_string());
-        }
-    }
+    use crate::event::Recorded;
 
     #[test]
     fn ten_a_minute_and_how_many_more() {
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let few = Few::new(Ear(Arc::clone(&heard)));
+        let mut limiter = EventLimiter::new(Recorded(Arc::clone(&heard)));
         let began = Instant::now();
         let peer = "192.0.2.1:25".parse().unwrap();
         for n in 0..4221 {
-            few.notice_at(began + Duration::from_millis(n * 14), &Happening::TooMany { peer });
+            limiter.notice_at(
+                began + Duration::from_millis(n * 14),
+                0,
+                &ServerEvent::TooMany { peer },
+            );
         }
         // Other kinds have minutes of their own.
-        few.notice_at(began, &Happening::GaveWay { peer });
+        limiter.notice_at(began, 0, &ServerEvent::GaveWay { peer });
         assert_eq!(heard.lock().unwrap().len(), 11);
         let later = began + MINUTE;
-        few.notice_at(later, &Happening::TooMany { peer });
+        limiter.notice_at(later, 0, &ServerEvent::TooMany { peer });
         let lines = std::mem::take(&mut *heard.lock().unwrap());
         assert_eq!(
             lines[11..],
@@ -378,9 +330,9 @@ mod tests {
             ]
         );
         // Where nothing follows, time itself ends a minute.
-        (0..10).for_each(|_| few.notice_at(later, &Happening::TooMany { peer }));
-        few.end_minutes(|_| true);
-        few.end_minutes(|_| true);
+        (0..10).for_each(|_| limiter.notice_at(later, 0, &ServerEvent::TooMany { peer }));
+        limiter.end_minutes(0, |_| true);
+        limiter.end_minutes(0, |_| true);
         let lines = heard.lock().unwrap();
         assert_eq!(lines.len(), 10);
         assert_eq!(lines[9], "too many sessions: and 1 more in the last minute");

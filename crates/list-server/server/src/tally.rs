@@ -1,6 +1,6 @@
 //! How far a server has come, for whoever waits for it.
 
-use crate::event::{News, Observer};
+use crate::event::{Observer, ServerEvent};
 use sojourn_mail_engine::{MessageId, Outcome, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -63,17 +63,17 @@ impl Tally {
 }
 
 impl Observer for Tally {
-    fn notice(&mut self, _: i64, news: &News<'_>) {
+    fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
         let mut count = self.count();
-        match news {
-            News::Accepted { message, sender, .. } => {
+        match event {
+            ServerEvent::Accepted { message, sender, .. } => {
                 count.unfinished.insert(*message);
                 if sender.is_none() {
                     count.reports.insert(*message);
                 }
             }
-            News::Attempt { task, .. } if count.reports.contains(&task.message) => {}
-            News::Attempt { task, recipient, delays, outcome, reason, .. } => {
+            ServerEvent::Attempt { task, .. } if count.reports.contains(&task.message) => {}
+            ServerEvent::Attempt { task, recipient, delays, outcome, reason, .. } => {
                 count.attempts += 1;
                 if *outcome == Outcome::Delivered {
                     let times = count.delivered_s.entry(task.message).or_default();
@@ -89,16 +89,16 @@ impl Observer for Tally {
                 };
                 count.troubled.insert(*task, trouble);
             }
-            News::Finished { message } => {
+            ServerEvent::Finished { message } => {
                 count.unfinished.remove(message);
                 count.reports.remove(message);
                 if count.unfinished.is_empty() {
                     self.0.1.notify_all();
                 }
             }
-            News::Trouble(what) => count.trouble = Some((*what).to_owned()),
-            News::Deleted { task, .. } => drop(count.troubled.remove(task)),
-            News::HostDown(..) | News::DomainDown(..) | News::Operated { .. } => {}
+            ServerEvent::Trouble(what) => count.trouble = Some((*what).to_owned()),
+            ServerEvent::Deleted { task, .. } => drop(count.troubled.remove(task)),
+            _ => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 //! memory the system counts.
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::{Attendant, Happening, ListServer, Serving};
+use sojourn_list_server::{ListServer, Observer, ServerEvent, Serving};
 use std::io::{BufRead, BufReader, Lines, Write, stdin};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -129,8 +129,8 @@ fn messages_have_as_much_memory_as_is_set() {
 /// Nobody follows.
 struct Deaf;
 
-impl Attendant for Deaf {
-    fn notice(&self, _: &Happening<'_>) {}
+impl Observer for Deaf {
+    fn notice(&mut self, _: i64, _: &ServerEvent<'_>) {}
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Our log is read by what reads Postfix's: pflogsumm, as Debian has it.
 
 use sojourn_core::Span;
-use sojourn_list_server::{Log, News, Observer};
+use sojourn_list_server::{Log, Observer, ServerEvent};
 use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
 use sojourn_smtp::Enhanced;
 use std::fs::File;
@@ -17,7 +17,7 @@ fn write_log(path: &Path) {
     let sender = "owner@lists.example".parse().unwrap();
     let relay = Relay { name: "mx.x.example".into(), address: [192, 0, 2, 1].into() };
     let ms = Span::from_ms;
-    let accepted = News::Accepted {
+    let accepted = ServerEvent::Accepted {
         message,
         sender: Some(&sender),
         size: 5000,
@@ -35,7 +35,7 @@ fn write_log(path: &Path) {
             _ => (Some(&relay), Outcome::Failed, &unknown),
         };
         let address = format!("u{recipient}@x.example").parse().unwrap();
-        let attempt = News::Attempt {
+        let attempt = ServerEvent::Attempt {
             task: Task { message, recipient },
             recipient: &address,
             relay,
@@ -46,7 +46,7 @@ fn write_log(path: &Path) {
         };
         log.notice(AT + 250, &attempt);
     }
-    log.notice(AT + 300, &News::Trouble("disk full"));
+    log.notice(AT + 300, &ServerEvent::Trouble("disk full"));
     log.pause();
 }
 

@@ -8,7 +8,7 @@ use super::smtp_out::{Security, TlsError};
 use super::{dns as names, event_loop as driver};
 use crate::control::{Control, Reload};
 use crate::event::Observer;
-use crate::log::unix_ms;
+use crate::event::unix_ms;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};

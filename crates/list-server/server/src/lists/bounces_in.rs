@@ -3,7 +3,7 @@
 
 use super::Lists;
 use super::subscribers::{NotEntered, SubscriberError, Unverified};
-use crate::event::Happening;
+use crate::event::ServerEvent;
 use sojourn_core::Span;
 use sojourn_mail_engine::bounce::{Bounce, Complaint, Feedback, Returned, returned};
 use sojourn_mail_engine::list::List;
@@ -168,11 +168,11 @@ impl Lists {
         let entered = self.book().enter(list, found, now, &self.rule)?;
         for &place in &entered.counted {
             let Bounce { subscriber, reason, .. } = &found[place];
-            self.attendant.notice(&Happening::Bounced { list, subscriber, reason });
+            self.observer.notice(&ServerEvent::Bounced { list, subscriber, reason });
         }
         for &place in &entered.suspended {
             let subscriber = &found[place].subscriber;
-            self.attendant.notice(&Happening::Suspended { list, subscriber });
+            self.observer.notice(&ServerEvent::Suspended { list, subscriber });
         }
         Ok(())
     }
@@ -191,7 +191,7 @@ impl Lists {
         }
         if self.end(list, subscriber, now)? {
             let (list, feedback) = (&list.bounces, *feedback);
-            self.attendant.notice(&Happening::Complaint { list, subscriber, feedback });
+            self.observer.notice(&ServerEvent::Complaint { list, subscriber, feedback });
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Lists {
                 let number = unverified.iter().filter(same).count() as u64;
                 if number > 0 {
                     self.book().count(list, kind, number, now)?;
-                    self.attendant.notice(&Happening::Unverified { peer, list, kind, number });
+                    self.observer.notice(&ServerEvent::Unverified { peer, list, kind, number });
                 }
             }
         }

@@ -4,7 +4,7 @@ use super::subscribers::SubscriberError;
 use super::unsubscribe::{Subscription, Subscriptions};
 use super::{Lists, now};
 use crate::delivery::mail::Mail;
-use crate::event::Happening;
+use crate::event::ServerEvent;
 use crate::smtp_in::reload::Ports;
 use sojourn_mail_engine::bounce::{Origin, origin};
 use sojourn_mail_engine::list::author::authors;
@@ -93,8 +93,8 @@ impl Lists {
         };
         let text = question.write().into_bytes();
         let text = [self.signatures(list, &[&text]).into_bytes(), text].concat();
-        self.attendant
-            .notice(&Happening::AskedToLeave { list: &list.bounces, subscriber: &author });
+        self.observer
+            .notice(&ServerEvent::AskedToLeave { list: &list.bounces, subscriber: &author });
         Ok(Some(Mail::new(None, vec![author], &text)))
     }
 
@@ -142,7 +142,7 @@ impl Lists {
         let is_new = self.book().leave(&list.bounces, subscriber, now)?;
         if is_new {
             let list = &list.bounces;
-            self.attendant.notice(&Happening::Left { list, subscriber });
+            self.observer.notice(&ServerEvent::Left { list, subscriber });
         }
         Ok(is_new)
     }
@@ -172,7 +172,7 @@ impl Subscriptions for Ports {
     }
 
     fn closed(&self, peer: SocketAddr) {
-        self.present().hall.tell(&Happening::PageFull { peer });
+        self.present().hall.tell(&ServerEvent::PageFull { peer });
     }
 
     fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {

@@ -9,7 +9,7 @@ pub(crate) mod unsubscribe;
 
 use crate::delivery::local::{Addressed, LocalDelivery};
 use crate::error::SetupError;
-use crate::event::Attendant;
+use crate::event::SharedObserver;
 use crate::smtp_in::privileges::own_addresses;
 use crate::smtp_in::quota::{Amount, Hour};
 use crate::smtp_in::relay::under;
@@ -56,7 +56,7 @@ pub(crate) struct Lists {
     pub(crate) most_for_reader: Amount,
     pub(crate) most_for_roles: Amount,
     pub(crate) hour: Arc<Mutex<Hour>>,
-    pub(crate) attendant: Arc<dyn Attendant>,
+    pub(crate) observer: SharedObserver,
 }
 
 impl Lists {
@@ -86,7 +86,7 @@ impl Lists {
             most_for_reader: hourly(rules.reader_hourly),
             most_for_roles: hourly(rules.postmaster_hourly),
             hour: Arc::clone(&kept.hour),
-            attendant: Arc::clone(&kept.attendant),
+            observer: kept.observer.clone(),
         })
     }
 

@@ -4,7 +4,7 @@ use super::connection::{Phase, receive};
 use super::reload::Ports;
 use super::settings::Rules;
 use crate::connection_limits::{First, Limits, Network, Place, Places};
-use crate::event::Happening;
+use crate::event::ServerEvent;
 use sojourn_smtp::server::AuthUse;
 use std::io::Write;
 use std::net::{IpAddr, TcpListener};
@@ -87,7 +87,7 @@ pub(crate) async fn attend(
         };
         let network = hall.lists.submitters.network(peer.ip());
         let Some(place) = kind.enter(&ports.places, peer.ip(), network) else {
-            hall.tell(&Happening::TooMany { peer });
+            hall.tell(&ServerEvent::TooMany { peer });
             // A client that awaits TLS would not understand.
             if !implicit {
                 turn_away(stream);

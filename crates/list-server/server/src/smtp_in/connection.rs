@@ -5,7 +5,7 @@ use super::context::ReceptionContext;
 use super::message_memory::Occupied;
 use super::reload::Ports;
 use crate::connection_limits::Place;
-use crate::event::Happening;
+use crate::event::ServerEvent;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::server::{Output, Peer, Session, SessionConfig, Stage, Stress, Verdict};
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ pub(crate) async fn receive(
         let Some(tls) = &hall.tls else { return };
         let accepted = tokio::select! {
             biased;
-            _ = &mut leave => return hall.tell(&Happening::GaveWay { peer }),
+            _ = &mut leave => return hall.tell(&ServerEvent::GaveWay { peer }),
             accepted = timeout(PATIENCE, tls.accept(stream)) => accepted,
         };
         match accepted {
@@ -244,7 +244,7 @@ impl Connection {
 
     /// The connection is needed for another client.
     async fn give_way(&mut self) {
-        self.hall.tell(&Happening::GaveWay { peer: self.peer });
+        self.hall.tell(&ServerEvent::GaveWay { peer: self.peer });
         // In the midst of a handshake nothing can be said.
         let Some(wire) = &mut self.wire else { return };
         let farewell = async {

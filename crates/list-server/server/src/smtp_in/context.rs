@@ -8,11 +8,11 @@ use super::quota::{Amount, Share};
 use super::relay::Outgoing;
 use super::submitters::User;
 use crate::delivery::server::DeliveryServer;
-use crate::event::{Attendant, Happening};
+use crate::event::QueueId;
+use crate::event::{ServerEvent, SharedObserver};
 use crate::lists::bounces_in::CameBack;
 use crate::lists::leaving::Request;
 use crate::lists::{Lists, now};
-use crate::log::QueueId;
 use sojourn_mail_engine::list::outgoing::is_changed;
 use sojourn_mail_engine::prefix;
 use sojourn_mail_engine::report::date;
@@ -94,7 +94,7 @@ pub(crate) struct ReceptionContext {
     pub(crate) users: Arc<[User]>,
     pub(crate) passwords: Arc<Passwords>,
     pub(crate) tls: Option<TlsAcceptor>,
-    pub(crate) attendant: Arc<dyn Attendant>,
+    pub(crate) observer: SharedObserver,
     /// What messages may occupy, all sessions together.
     pub(crate) memory: Arc<Memory>,
     /// The part of it for clients who may not send on.
@@ -102,8 +102,8 @@ pub(crate) struct ReceptionContext {
 }
 
 impl ReceptionContext {
-    pub(crate) fn tell(&self, happening: &Happening<'_>) {
-        self.attendant.notice(happening);
+    pub(crate) fn tell(&self, event: &ServerEvent<'_>) {
+        self.observer.notice(event);
     }
 
     pub(crate) fn house(&self) -> Arc<dyn RecipientPolicy> {
@@ -132,7 +132,7 @@ impl ReceptionContext {
         let taken = self.take_or_not(arrival, trace, peer, submitter).await;
         taken.unwrap_or_else(|NotTaken { reply, told }| {
             if let Some(why) = told {
-                self.tell(&Happening::NotTaken { peer, why: &why });
+                self.tell(&ServerEvent::NotTaken { peer, why: &why });
             }
             reply
         })
@@ -194,7 +194,7 @@ impl ReceptionContext {
                 let message = self.postman.submit(mail).await?;
                 let (user, sender) = (submitter.user(), sender.as_ref());
                 let taken =
-                    Happening::Taken { message, peer, user, sender, size, recipients: count };
+                    ServerEvent::Taken { message, peer, user, sender, size, recipients: count };
                 self.tell(&taken);
                 let text = format!("taken as {}", QueueId(message));
                 Reply::new(250, Enhanced(2, 0, 0), &text)

@@ -1,7 +1,7 @@
 //! Verifying passwords: not too often, and not too many at once.
 
 use super::submitters::{User, is_right};
-use crate::event::{Attendant, Happening};
+use crate::event::{ServerEvent, SharedObserver};
 use sojourn_mail_engine::prefix;
 use sojourn_smtp::server::{Credentials, Verdict};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const DELAYED: usize = 10;
 
 /// What verifies passwords.
 pub(crate) struct Passwords {
-    attendant: Arc<dyn Attendant>,
+    observer: SharedObserver,
     /// The clock of what follows.
     began: Instant,
     tries: Mutex<Tries>,
@@ -29,9 +29,9 @@ pub(crate) struct Passwords {
 }
 
 impl Passwords {
-    pub(crate) fn new(attendant: Arc<dyn Attendant>) -> Passwords {
+    pub(crate) fn new(observer: SharedObserver) -> Passwords {
         Passwords {
-            attendant,
+            observer,
             began: Instant::now(),
             tries: Mutex::new(Tries::new()),
             delayed: Semaphore::new(DELAYED),
@@ -68,7 +68,7 @@ impl Passwords {
         if right {
             return Verdict::Right;
         }
-        self.attendant.notice(&Happening::WrongPassword { peer, user: &user });
+        self.observer.notice(&ServerEvent::WrongPassword { peer, user: &user });
         Verdict::Wrong
     }
 
@@ -78,7 +78,7 @@ impl Passwords {
     }
 
     fn refuse(&self, peer: SocketAddr, user: &str, wait: Duration) -> Verdict {
-        self.attendant.notice(&Happening::PasswordRefused { peer, user, wait });
+        self.observer.notice(&ServerEvent::PasswordRefused { peer, user, wait });
         Verdict::Later
     }
 
@@ -255,21 +255,14 @@ fn networks(address: IpAddr) -> (IpAddr, IpAddr) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Recorded;
     use sojourn_smtp::server::Password;
-
-    struct Ear(Mutex<Vec<String>>);
-
-    impl Attendant for Ear {
-        fn notice(&self, happening: &Happening<'_>) {
-            lock(&self.0).push(happening.to_string());
-        }
-    }
 
     /// A client that is refused takes no turn of those whose passwords are verified.
     #[test]
     fn refused_before_it_is_verified() {
-        let ear = Arc::new(Ear(Mutex::default()));
-        let passwords = Passwords::new(Arc::<Ear>::clone(&ear) as _);
+        let heard = Recorded::default();
+        let passwords = Passwords::new(SharedObserver::new(heard.clone()));
         let peer: SocketAddr = "192.0.2.1:25".parse().unwrap();
         for _ in 0..12 {
             lock(&passwords.tries).verified(passwords.now(), peer.ip(), "ann", false);
@@ -281,7 +274,7 @@ mod tests {
         let users: Arc<[User]> = Arc::new([]);
         let verify = || runtime.block_on(passwords.verify(&users, given.clone(), peer));
         assert_eq!([verify(), verify()], [Verdict::Later, Verdict::Later]);
-        let heard = lock(&ear.0);
+        let heard = lock(&heard.0);
         let line =
             "password not verified: client=[192.0.2.1], user=ann: too many were wrong, again in 51";
         assert!(heard[0].starts_with(line), "{heard:?}");

@@ -12,7 +12,7 @@ use super::settings::{Listener, Serving, acceptor};
 use crate::control::Reload;
 use crate::delivery::server::{DeliveryServer, ServerHandle, StartError, StopReport};
 use crate::error::SetupError;
-use crate::event::{Attendant, Happening, Observer};
+use crate::event::{Observer, ServerEvent, SharedObserver};
 use crate::http::Served;
 use crate::http::live::{Board, Frame, Shown, Site, show};
 use crate::lists::keys::{KeyFile, return_paths};
@@ -20,7 +20,7 @@ use crate::lists::signing::Signer;
 use crate::lists::subscribers::SubscriberStore;
 use crate::lists::unsubscribe::Endpoint;
 use crate::lists::{Lists, now};
-use crate::log::Few;
+use crate::log::EventLimiter;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::token::TokenKeys;
 use sojourn_mail_spool::private;
@@ -81,8 +81,8 @@ impl Reloader {
             settings.and_then(|it| self.0.reload(it).map_err(|why: NotReloaded| why.to_string()));
         let hall = &self.0.present().hall;
         match &done {
-            Ok(notices) => hall.tell(&Happening::Reloaded { notices }),
-            Err(why) => hall.tell(&Happening::NotReloaded { why }),
+            Ok(notices) => hall.tell(&ServerEvent::Reloaded { notices }),
+            Err(why) => hall.tell(&ServerEvent::NotReloaded { why }),
         }
         done
     }
@@ -95,7 +95,7 @@ impl Reloader {
 
 /// What a server keeps when its configuration changes.
 pub(crate) struct PersistentState {
-    pub(crate) attendant: Arc<dyn Attendant>,
+    pub(crate) observer: SharedObserver,
     pub(crate) book: Arc<Mutex<SubscriberStore>>,
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// What counts wrong passwords.
@@ -126,8 +126,8 @@ impl ListServer {
     pub fn start(
         settings: Serving,
         page: String,
+        delivery_observer: impl Observer,
         observer: impl Observer,
-        attendant: impl Attendant,
     ) -> Result<ListServer, ServeError> {
         let listeners = settings.listener.iter().map(|it| bind(it.address));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
@@ -147,12 +147,12 @@ impl ListServer {
         let file = KeyFile::beside(spool);
         let keys = KeyFile::read_or_make(&file, now())?.token_keys();
         let board = Board::default();
-        let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), Few::new(attendant)));
+        let observer = SharedObserver::new((board.clone(), EventLimiter::new(observer)));
         let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
         let memory = Memory::new(memory);
         let kept = PersistentState {
-            passwords: Arc::new(Passwords::new(Arc::clone(&attendant))),
-            attendant: Arc::clone(&attendant),
+            passwords: Arc::new(Passwords::new(observer.clone())),
+            observer: observer.clone(),
             book: Arc::new(Mutex::new(book)),
             keys: Arc::new(RwLock::new(keys.clone())),
             strangers_memory: memory.half(),
@@ -166,7 +166,7 @@ impl ListServer {
         let (postman, running) = DeliveryServer::start_with_home(
             delivery,
             spool,
-            (board.clone(), observer),
+            (board.clone(), delivery_observer),
             home,
             paths,
         )
@@ -201,7 +201,7 @@ impl ListServer {
         });
         let served = served.transpose().map_err(SetupError::System)?;
         let told = ports.told.clone();
-        let work = move || serve(&runtime, grace, attendant, &told, watching);
+        let work = move || serve(&runtime, grace, observer, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
         Ok(ListServer {
@@ -267,7 +267,7 @@ impl ListServer {
 fn serve(
     runtime: &Runtime,
     grace: Duration,
-    attendant: Arc<dyn Attendant>,
+    observer: SharedObserver,
     told: &watch::Sender<Phase>,
     mut phase: watch::Receiver<Phase>,
 ) {
@@ -275,7 +275,7 @@ fn serve(
         tokio::spawn(async move {
             loop {
                 sleep(LOOK).await;
-                attendant.time_passes();
+                observer.pause();
             }
         });
         // A server whose handle is gone stops too.
@@ -303,7 +303,7 @@ pub(crate) fn hall(
         lists,
         users: settings.user.clone().into(),
         tls,
-        attendant: Arc::clone(&kept.attendant),
+        observer: kept.observer.clone(),
         passwords: Arc::clone(&kept.passwords),
         memory: Arc::clone(&kept.memory),
         strangers_memory: Arc::clone(&kept.strangers_memory),

@@ -1,7 +1,7 @@
 //! The process that is killed: this test's own program, started again.
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::{DeliveryServer, Mail, News, Observer, Settings};
+use sojourn_list_server::{DeliveryServer, Mail, Observer, ServerEvent, Settings};
 use sojourn_mail_engine::Outcome;
 use sojourn_smtp::Address;
 use sojourn_testnet::TestNet;
@@ -114,12 +114,12 @@ struct Crier {
 }
 
 impl Observer for Crier {
-    fn notice(&mut self, _: i64, news: &News<'_>) {
-        match news {
-            News::HostDown(..) => println!("sender: host down"),
-            News::DomainDown(..) => println!("sender: domain down"),
-            News::Trouble(what) => println!("sender: trouble: {what}"),
-            News::Attempt { recipient, outcome: Outcome::Delivered, .. } if self.tells => {
+    fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
+        match event {
+            ServerEvent::HostDown(..) => println!("sender: host down"),
+            ServerEvent::DomainDown(..) => println!("sender: domain down"),
+            ServerEvent::Trouble(what) => println!("sender: trouble: {what}"),
+            ServerEvent::Attempt { recipient, outcome: Outcome::Delivered, .. } if self.tells => {
                 println!("sender: delivered {recipient}");
             }
             _ => {}

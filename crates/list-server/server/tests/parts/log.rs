@@ -1,7 +1,7 @@
 //! The log, as Postfix writes it.
 
 use sojourn_core::Span;
-use sojourn_list_server::{Log, News, Observer};
+use sojourn_list_server::{Log, Observer, ServerEvent};
 use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
 use sojourn_smtp::{Address, Enhanced};
 use std::fs::File;
@@ -10,11 +10,11 @@ const AT: i64 = 1_700_000_000_123; // 2023-11-14T22:13:20.123Z
 const MESSAGE: MessageId = MessageId(0xBEEF);
 
 /// The lines about `all`, from the name of the daemon on.
-fn logged(all: &[News<'_>]) -> Vec<String> {
+fn logged(all: &[ServerEvent<'_>]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.log");
     let mut log = Log::new(File::create(&path).unwrap(), 25);
-    all.iter().for_each(|news| log.notice(AT, news));
+    all.iter().for_each(|event| log.notice(AT, event));
     log.pause();
     let host = gethostname::gethostname().into_string().unwrap();
     let begin = format!("2023-11-14T22:13:20.123Z {host} sojourn/");
@@ -30,9 +30,9 @@ fn attempt<'a>(
     delays: [u64; 4],
     outcome: Outcome,
     reason: &'a Reason,
-) -> News<'a> {
+) -> ServerEvent<'a> {
     let [before, queued, setup, sending] = delays.map(Span::from_ms);
-    News::Attempt {
+    ServerEvent::Attempt {
         task: Task { message: MESSAGE, recipient: 0 },
         recipient,
         relay,
@@ -74,7 +74,7 @@ fn a_line_for_each_thing() {
     let relay = Relay { name: "mx.x.example".into(), address: [192, 0, 2, 1].into() };
     let sent = Reason::new(Enhanced(2, 0, 0), "250 2.0.0 Ok");
     let down = Reason::new(Enhanced(4, 4, 1), "connection refused");
-    let accepted = News::Accepted {
+    let accepted = ServerEvent::Accepted {
         message: MESSAGE,
         sender: Some(&sender),
         size: 42,
@@ -85,10 +85,10 @@ fn a_line_for_each_thing() {
         accepted,
         attempt(&recipient, Some(&relay), [61_000, 40, 120, 80], Outcome::Delivered, &sent),
         attempt(&recipient, None, [5, 0, 0, 0], Outcome::Deferred, &down),
-        News::HostDown([192, 0, 2, 1].into(), AT + 60_000, &down),
-        News::DomainDown("x.example", AT + 60_000, &down),
-        News::Trouble("disk full"),
-        News::Finished { message: MESSAGE },
+        ServerEvent::HostDown([192, 0, 2, 1].into(), AT + 60_000, &down),
+        ServerEvent::DomainDown("x.example", AT + 60_000, &down),
+        ServerEvent::Trouble("disk full"),
+        ServerEvent::Finished { message: MESSAGE },
     ]);
     let expected = "\
 qmgr[7]: 000000BEEF: from=<owner@lists.example>, size=42, nrcpt=1 (queue active)

@@ -3,7 +3,7 @@
 use crate::sink::{self, Log, Manners, Taken};
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_list_server::{
-    DeliveryServer, Mail, News, Observer, ServerHandle, Settings, StopReport,
+    DeliveryServer, Mail, Observer, ServerEvent, ServerHandle, Settings, StopReport,
 };
 use sojourn_mail_engine::{MessageId, Outcome};
 use sojourn_smtp::Address;
@@ -26,18 +26,18 @@ pub(crate) enum Told {
 struct Ear(mpsc::Sender<Told>);
 
 impl Observer for Ear {
-    fn notice(&mut self, _: i64, news: &News<'_>) {
-        let told = match news {
-            News::Accepted { .. } | News::Operated { .. } | News::Deleted { .. } => return,
-            News::Attempt { recipient, outcome, reason, .. } => Told::Attempt {
+    fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
+        let told = match event {
+            ServerEvent::Attempt { recipient, outcome, reason, .. } => Told::Attempt {
                 recipient: recipient.to_string(),
                 outcome: *outcome,
                 reason: reason.to_string(),
             },
-            News::Finished { message } => Told::Finished(*message),
-            News::HostDown(host, ..) => Told::HostDown(*host),
-            News::DomainDown(domain, ..) => Told::DomainDown((*domain).into()),
-            News::Trouble(what) => Told::Trouble((*what).into()),
+            ServerEvent::Finished { message } => Told::Finished(*message),
+            ServerEvent::HostDown(host, ..) => Told::HostDown(*host),
+            ServerEvent::DomainDown(domain, ..) => Told::DomainDown((*domain).into()),
+            ServerEvent::Trouble(what) => Told::Trouble((*what).into()),
+            _ => return,
         };
         let _ = self.0.send(told);
     }

@@ -18,7 +18,7 @@ mod watched;
 
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_list_server::{
-    Attendant, Happening, ListServer, News, Observer, ServeError, Serving, SubscriberStore,
+    ListServer, Observer, ServeError, ServerEvent, Serving, SubscriberStore,
 };
 use sojourn_mail_engine::Stored;
 use sojourn_mail_spool::{Epoch, Spool};
@@ -44,9 +44,9 @@ pub(crate) fn table(settings: &[(&str, Value)]) -> Value {
 #[derive(Clone, Default)]
 pub(crate) struct Ear(pub(crate) Arc<Mutex<Vec<String>>>);
 
-impl Attendant for Ear {
-    fn notice(&self, happening: &Happening<'_>) {
-        self.0.lock().unwrap().push(happening.to_string());
+impl Observer for Ear {
+    fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
+        self.0.lock().unwrap().extend(event.reception_line());
     }
 }
 
@@ -55,12 +55,12 @@ impl Attendant for Ear {
 pub(crate) struct Eye(Arc<Mutex<Vec<String>>>);
 
 impl Observer for Eye {
-    fn notice(&mut self, _: i64, news: &News<'_>) {
-        let line = match news {
-            News::Attempt { recipient, outcome, reason, .. } => {
+    fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
+        let line = match event {
+            ServerEvent::Attempt { recipient, outcome, reason, .. } => {
                 format!("{recipient} {outcome:?}: {reason}")
             }
-            News::Finished { message } => format!("finished {}", message.0),
+            ServerEvent::Finished { message } => format!("finished {}", message.0),
             _ => return,
         };
         self.0.lock().unwrap().push(line);

@@ -7,7 +7,7 @@ use crate::delivery::clock::{Calendar, Clock};
 use crate::delivery::dns::Names;
 use crate::delivery::local::LocalDelivery;
 use crate::delivery::smtp_out::{Security, Wire};
-use crate::event::{News, Observer};
+use crate::event::{Observer, ServerEvent};
 use crate::settings::Settings;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::list::return_path::ReturnPaths;
@@ -112,7 +112,7 @@ impl Driver {
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();
-            driver.news(&News::Accepted {
+            driver.observe(&ServerEvent::Accepted {
                 message: submission.id,
                 sender: submission.sender.as_ref(),
                 size: submission.size,

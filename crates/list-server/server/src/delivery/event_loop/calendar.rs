@@ -1,7 +1,7 @@
 //! A calendar that is set, and a clock that begins anew.
 
 use super::Driver;
-use crate::event::News;
+use crate::event::ServerEvent;
 use sojourn_core::Span;
 use sojourn_mail_spool::Job;
 use tokio::time::Duration;
@@ -25,7 +25,7 @@ impl Driver {
             let (seconds, to) =
                 (stepped_ms as f64 / 1e3, if stepped_ms > 0 { "on" } else { "back" });
             let what = format!("the calendar was set {to} by {:.0} s", seconds.abs());
-            self.news(&News::Trouble(&what));
+            self.observe(&ServerEvent::Trouble(&what));
         }
     }
 }
@@ -39,7 +39,7 @@ mod tests {
     use crate::delivery::mail::Mail;
     use crate::delivery::smtp_out::Security;
     use crate::event::Observer;
-    use crate::log::unix_ms;
+    use crate::event::unix_ms;
     use crate::settings::Settings;
     use sojourn_core::parameters::{Parameters, Table, Value};
     use sojourn_mail_spool::{Epoch, Spool};
@@ -58,8 +58,8 @@ mod tests {
     struct Ear(Arc<Mutex<Vec<String>>>);
 
     impl Observer for Ear {
-        fn notice(&mut self, _: i64, news: &News<'_>) {
-            if let News::Trouble(what) = news {
+        fn notice(&mut self, _: i64, event: &ServerEvent<'_>) {
+            if let ServerEvent::Trouble(what) = event {
                 self.0.lock().unwrap().push((*what).to_owned());
             }
         }

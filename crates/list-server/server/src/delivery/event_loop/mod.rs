@@ -19,7 +19,7 @@ use super::local::LocalDelivery;
 use super::mail::Mail;
 use super::server::{Refused, Sessions, StopReport};
 use super::smtp_out::{Order, Wire};
-use crate::event::{News, Observer};
+use crate::event::{Observer, ServerEvent};
 use bytes::Bytes;
 use sojourn_core::Span;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
@@ -275,7 +275,7 @@ impl Driver {
             }
             Err(error) => {
                 let why = error.to_string();
-                self.news(&News::Trouble(&why));
+                self.observe(&ServerEvent::Trouble(&why));
             }
         }
     }
@@ -328,7 +328,7 @@ impl Driver {
         lines.len()
     }
 
-    fn news(&mut self, news: &News<'_>) {
-        self.observer.notice(self.epoch.unix_ms(self.clock.now()), news);
+    fn observe(&mut self, event: &ServerEvent<'_>) {
+        self.observer.notice(self.epoch.unix_ms(self.clock.now()), event);
     }
 }

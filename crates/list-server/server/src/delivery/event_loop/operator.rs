@@ -4,7 +4,7 @@ use super::{Driver, duration};
 use crate::delivery::dns::Names;
 use crate::delivery::local::LocalDelivery;
 use crate::delivery::smtp_out::{Security, Wire};
-use crate::event::News;
+use crate::event::ServerEvent;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Counts, Event, MessageId, Operation, Selection, Task};
@@ -49,12 +49,14 @@ impl Driver {
         let now = self.epoch.unix_ms(self.clock.now());
         if operation != Operation::Delete {
             let recipients = recipients.len();
-            return self.observer.notice(now, &News::Operated { operation, message, recipients });
+            return self
+                .observer
+                .notice(now, &ServerEvent::Operated { operation, message, recipients });
         }
         for &recipient in recipients {
             let task = Task { message, recipient };
             if let Some(recipient) = self.engine.recipient(task) {
-                self.observer.notice(now, &News::Deleted { task, recipient });
+                self.observer.notice(now, &ServerEvent::Deleted { task, recipient });
             }
         }
     }

@@ -5,7 +5,7 @@ use super::{Driver, Input, Offered, Reader, Reported, Submitter};
 use crate::delivery::server::Refused;
 use crate::delivery::smtp_out;
 use crate::delivery::smtp_out::Order;
-use crate::event::News;
+use crate::event::ServerEvent;
 use sojourn_mail_engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId, Task};
 use sojourn_mail_spool::Job;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ impl Driver {
             Err(_) if self.unnoted => {}
             Err(why) => {
                 self.unnoted = true;
-                self.news(&News::Trouble(&why));
+                self.observe(&ServerEvent::Trouble(&why));
             }
         }
     }
@@ -60,7 +60,7 @@ impl Driver {
             Effect::Finished(message) => {
                 self.texts.forget(message);
                 self.archive.order(Job::Finish(message));
-                self.news(&News::Finished { message });
+                self.observe(&ServerEvent::Finished { message });
             }
             Effect::Operated(number, counts) => self.operated(number, counts),
             Effect::Log(Entry::Operated(operation, message, recipients)) => {
@@ -96,7 +96,7 @@ impl Driver {
     fn accepted(&mut self, id: MessageId) {
         let Some(Offered { mail, by }) = self.offered.remove(&id) else { return };
         let accepted = self.engine.accepted(id).unwrap_or(self.clock.now());
-        self.news(&News::Accepted {
+        self.observe(&ServerEvent::Accepted {
             message: id,
             sender: mail.sender.as_ref(),
             size: mail.text.len() as u64,
@@ -127,10 +127,10 @@ impl Driver {
 
     fn log(&mut self, entry: &Entry) {
         let now = self.epoch.unix_ms(self.clock.now());
-        let news = match entry {
+        let event = match entry {
             Entry::Attempt { task, relay, delays, took, outcome, reason } => {
                 let Some(recipient) = self.engine.recipient(*task) else { return };
-                News::Attempt {
+                ServerEvent::Attempt {
                     task: *task,
                     recipient,
                     relay: relay.as_ref(),
@@ -141,14 +141,14 @@ impl Driver {
                 }
             }
             Entry::HostDown(host, until, reason) => {
-                News::HostDown(*host, self.epoch.unix_ms(*until), reason)
+                ServerEvent::HostDown(*host, self.epoch.unix_ms(*until), reason)
             }
             Entry::DomainDown(domain, until, reason) => {
-                News::DomainDown(domain, self.epoch.unix_ms(*until), reason)
+                ServerEvent::DomainDown(domain, self.epoch.unix_ms(*until), reason)
             }
             Entry::Operated(..) => return,
-            Entry::NotPersisted(why) => News::Trouble(why),
+            Entry::NotPersisted(why) => ServerEvent::Trouble(why),
         };
-        self.observer.notice(now, &news);
+        self.observer.notice(now, &event);
     }
 }

@@ -4,8 +4,8 @@ use super::late::{Stragglers, Why};
 use super::pace::Paces;
 use super::queue::Queue;
 use super::series::Series;
-use crate::event::{Attendant, Happening, News, Observer};
-use crate::log::unix_ms;
+use crate::event::unix_ms;
+use crate::event::{Observer, ServerEvent};
 use sojourn_core::Span;
 use sojourn_mail_engine::{Outcome, Reason, Relay};
 use sojourn_smtp::{Address, plain};
@@ -125,11 +125,11 @@ impl Known {
 }
 
 impl Observer for Board {
-    fn notice(&mut self, now: i64, news: &News<'_>) {
+    fn notice(&mut self, now: i64, event: &ServerEvent<'_>) {
         let mut guard = self.known();
         let known = &mut *guard;
-        match news {
-            News::Accepted { message, sender, size, recipients, accepted_ms } => {
+        match event {
+            ServerEvent::Accepted { message, sender, size, recipients, accepted_ms } => {
                 let sender = sender.map(Address::to_string);
                 known.queue.accepted(*message, sender, *size, *accepted_ms, *recipients);
                 // What is found at the start arrived before.
@@ -142,7 +142,7 @@ impl Observer for Board {
                     }
                 }
             }
-            News::Attempt { task, recipient, relay, delays, took, outcome, reason } => {
+            ServerEvent::Attempt { task, recipient, relay, delays, took, outcome, reason } => {
                 let delivered = *outcome == Outcome::Delivered;
                 known.paces.add(now, recipient.domain(), *took, delivered);
                 for bin in [known.seconds.at(now), known.minutes.at(now)] {
@@ -174,53 +174,45 @@ impl Observer for Board {
                 known.queue.ended(task.message, delivered);
                 known.stragglers.ended(*task);
             }
-            News::Operated { .. } => {}
-            News::Deleted { task, .. } => {
+            ServerEvent::Operated { .. } => {}
+            ServerEvent::Deleted { task, .. } => {
                 known.queue.deleted(task.message);
                 known.stragglers.ended(*task);
             }
-            News::Finished { message } => {
+            ServerEvent::Finished { message } => {
                 known.queue.finished(*message);
                 known.stragglers.finished(*message);
             }
-            News::HostDown(host, until, reason) => {
+            ServerEvent::HostDown(host, until, reason) => {
                 known.down(now, host.to_string(), *until, reason);
             }
-            News::DomainDown(domain, until, reason) => {
+            ServerEvent::DomainDown(domain, until, reason) => {
                 known.down(now, (*domain).to_owned(), *until, reason);
             }
-            News::Trouble(what) => known.error(Error::of("trouble", now, what)),
-        }
-    }
-}
-
-impl Attendant for Board {
-    fn notice(&self, happening: &Happening<'_>) {
-        let mut known = self.known();
-        match happening {
-            // The engine tells of it.
-            Happening::Taken { .. } => {}
-            // It is told in the log.
-            Happening::Complaint { .. } => {}
-            Happening::NotTaken { why, .. } => {
+            ServerEvent::Trouble(what) => known.error(Error::of("trouble", now, what)),
+            // Counted when it is accepted for delivery.
+            ServerEvent::Taken { .. } => {}
+            // The log has it.
+            ServerEvent::Complaint { .. } => {}
+            ServerEvent::NotTaken { why, .. } => {
                 known.totals.not_taken += 1;
-                known.error(Error::of("not taken", unix_ms(), why));
+                known.error(Error::of("not taken", now, why));
             }
-            Happening::Bounced { .. } => known.totals.bounced += 1,
-            Happening::Unverified { number, .. } => known.totals.unverified += number,
-            Happening::Suspended { .. } => known.totals.suspended += 1,
-            Happening::Left { .. } => known.totals.left += 1,
+            ServerEvent::Bounced { .. } => known.totals.bounced += 1,
+            ServerEvent::Unverified { number, .. } => known.totals.unverified += number,
+            ServerEvent::Suspended { .. } => known.totals.suspended += 1,
+            ServerEvent::Left { .. } => known.totals.left += 1,
             // Only an answer to the question counts.
-            Happening::AskedToLeave { .. } => {}
-            Happening::WrongPassword { .. } => known.totals.wrong_passwords += 1,
-            Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
-            Happening::Reloaded { .. } => {}
-            Happening::NotReloaded { why } => known.error(Error::of("trouble", unix_ms(), why)),
-            // Each of them was told here.
-            Happening::LeftOut { .. } => {}
-            Happening::GaveWay { .. } => known.totals.gave_way += 1,
-            Happening::TooMany { .. } => known.totals.turned_away += 1,
-            Happening::PageFull { .. } => known.totals.page_full += 1,
+            ServerEvent::AskedToLeave { .. } => {}
+            ServerEvent::WrongPassword { .. } => known.totals.wrong_passwords += 1,
+            ServerEvent::PasswordRefused { .. } => known.totals.refused_passwords += 1,
+            ServerEvent::Reloaded { .. } => {}
+            ServerEvent::NotReloaded { why } => known.error(Error::of("trouble", now, why)),
+            // Each of them was counted here.
+            ServerEvent::LeftOut { .. } => {}
+            ServerEvent::GaveWay { .. } => known.totals.gave_way += 1,
+            ServerEvent::TooMany { .. } => known.totals.turned_away += 1,
+            ServerEvent::PageFull { .. } => known.totals.page_full += 1,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The messages that are not finished.
 
-use crate::log::QueueId;
+use crate::event::QueueId;
 use serde_json::{Value, json};
 use sojourn_mail_engine::MessageId;
 use std::collections::BTreeMap;

@@ -171,12 +171,12 @@ async fn answer(
 
 /// All that is known, then what is new.
 fn events(shared: Arc<Shared>) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
-    let news = shared.ticks.subscribe();
+    let events = shared.ticks.subscribe();
     let first = async move { shared.event(usize::MAX).await };
-    let rest = stream::unfold(news, |mut news| async {
+    let rest = stream::unfold(events, |mut events| async {
         loop {
-            match news.recv().await {
-                Ok(event) => return Some((event, news)),
+            match events.recv().await {
+                Ok(event) => return Some((event, events)),
                 Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => return None,
             }

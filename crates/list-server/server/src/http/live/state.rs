@@ -3,7 +3,7 @@
 use super::board::{Board, Known};
 use super::series::Series;
 use super::site::Crowd;
-use crate::log::unix_ms;
+use crate::event::unix_ms;
 use serde_json::{Value, json};
 
 /// Lines of each table.

@@ -1,6 +1,6 @@
 //! Bounces over days: what is forged, what is verified, and what comes too late.
 
-use crate::event::Attendant;
+use crate::event::{Recorded, SharedObserver};
 use crate::lists::bounces_in::*;
 use crate::lists::subscribers::SubscriberStore;
 use crate::smtp_in::quota::Amount;
@@ -13,14 +13,6 @@ use std::sync::{Arc, Mutex, RwLock};
 const LIST: &str = "news-bounces@lists.example";
 /// A day long after 1970.
 const TODAY: i64 = 20_781;
-
-struct Ear(Mutex<Vec<String>>);
-
-impl Attendant for Ear {
-    fn notice(&self, happening: &Happening<'_>) {
-        self.0.lock().unwrap().push(happening.to_string());
-    }
-}
 
 fn address(text: &str) -> Address {
     text.parse().unwrap()
@@ -54,7 +46,7 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
         most_for_reader: Amount::of(1, 1),
         most_for_roles: Amount::of(1, 1),
         hour: Arc::default(),
-        attendant: Arc::new(Ear(Mutex::default())),
+        observer: SharedObserver::new(()),
     }
 }
 
@@ -175,8 +167,8 @@ fn our_own_reports_are_believed() {
 #[test]
 fn a_complaint_unsubscribes_and_is_not_scored() {
     let folder = tempfile::tempdir().unwrap();
-    let ear = Arc::new(Ear(Mutex::default()));
-    let lists = Lists { attendant: ear.clone(), ..lists(&folder) };
+    let heard = Recorded::default();
+    let lists = Lists { observer: SharedObserver::new(heard.clone()), ..lists(&folder) };
     let said = "Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n\
         --b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\n\
         User-Agent: x\r\nVersion: 1\r\n\r\n--b--\r\n";
@@ -188,7 +180,7 @@ fn a_complaint_unsubscribes_and_is_not_scored() {
     read(&lists, &[address(LIST)], said.as_bytes(), TODAY * DAY);
     assert_eq!(lists.book().members().unwrap(), []);
     assert_eq!(lists.book().left().unwrap().len(), 1);
-    let told = ear.0.lock().unwrap();
+    let told = heard.0.lock().unwrap();
     let who = format!("list=<{LIST}>, to=<a@x.example>");
     assert_eq!(told[..2], [format!("left: {who}"), format!("complaint: {who}: abuse")]);
     assert!(told[2].starts_with("unverified: "), "{told:?}");
