@@ -250,7 +250,7 @@ pub enum ServerEvent<'a> {
 
 impl ServerEvent<'_> {
     /// The log's line about an event of reception, without a date; nothing for an event of delivery,
-    /// which [`Log`](crate::Log) writes as Postfix does.
+    /// which [`Log`](crate::log::Log) writes as Postfix does.
     pub fn reception_line(&self) -> Option<String> {
         use ServerEvent as Event;
         Some(match *self {

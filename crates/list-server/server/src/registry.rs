@@ -1,6 +1,6 @@
 //! What a list server can be set to, documented: what `sojourn list` and the reference pages show.
 
-use crate::http::live::Live;
+use crate::http::live::access::Live;
 use crate::lists::signing::Dkim;
 use crate::lists::unsubscribe::Unsubscribe;
 use crate::settings::Network;

@@ -5,5 +5,6 @@ pub(crate) mod dns;
 pub(crate) mod event_loop;
 pub(crate) mod local;
 pub(crate) mod mail;
+pub(crate) mod request;
 pub(crate) mod server;
 pub(crate) mod smtp_out;

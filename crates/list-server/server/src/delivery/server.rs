@@ -1,11 +1,12 @@
 //! The handle of a running list server.
 
 use super::dns::Names;
-use super::event_loop::{Configuration, Request, Start};
+use super::event_loop::Start;
 use super::local::LocalDelivery;
 use super::mail::Mail;
-use super::smtp_out::{Security, TlsError};
-use super::{dns as names, event_loop as driver};
+use super::request::{Configuration, Refused, Request, Sessions, StopReport};
+use super::smtp_out::tls::{Security, TlsError};
+use super::{dns, event_loop};
 use crate::control::{Control, Reload};
 use crate::event::Observer;
 use crate::event::unix_ms;
@@ -13,7 +14,6 @@ use crate::settings::Settings;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
 use sojourn_mail_spool::SpoolError;
-use sojourn_smtp::client::Step;
 use std::fmt;
 use std::num::NonZero;
 use std::path::Path;
@@ -41,28 +41,6 @@ pub struct ServerHandle {
     pub(crate) reload: Arc<OnceLock<Box<Reload>>>,
 }
 
-/// What is left when a server has stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StopReport {
-    /// Messages in the spool that are not finished.
-    pub messages: usize,
-    /// Sessions that had to be closed because their transaction took too long.
-    pub cut: usize,
-}
-
-/// How many sessions with hosts there are, by what they wait for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sessions {
-    /// A connection.
-    pub connecting: usize,
-    /// The host's first words, the answer to EHLO, TLS.
-    pub greeting: usize,
-    /// The transaction's next step.
-    pub sending: usize,
-    /// Work, or the end.
-    pub idle: usize,
-}
-
 /// Why a server could not be started.
 #[derive(Debug)]
 pub enum StartError {
@@ -74,17 +52,6 @@ pub enum StartError {
     Names(String),
     /// The system gives no threads or sockets.
     System(std::io::Error),
-}
-
-/// Why a message was not taken over. It is not in the spool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// Too much mail is waiting already; how much.
-    Full(String),
-    /// It cannot be stored now; why.
-    Now(String),
-    /// The server has stopped.
-    Stopped,
 }
 
 /// Messages that may wait to be taken over: each holds its text.
@@ -162,7 +129,7 @@ impl DeliveryServer {
                 if let Some((control, postman, reload)) = control {
                     spawn_local(control.serve(postman, reload));
                 }
-                driver::run(start, inbox, begun_is_told).await
+                event_loop::run(start, inbox, begun_is_told).await
             })
         };
         let thread = std::thread::Builder::new().name("postman".into()).spawn(work);
@@ -261,23 +228,6 @@ impl DeliveryServer {
     }
 }
 
-impl FromIterator<Step> for Sessions {
-    fn from_iter<I: IntoIterator<Item = Step>>(steps: I) -> Sessions {
-        let mut sessions = Sessions::default();
-        for step in steps {
-            *match step {
-                Step::Connect => &mut sessions.connecting,
-                Step::Greeting | Step::Hello => &mut sessions.greeting,
-                Step::Mail | Step::Rcpt | Step::Data | Step::Block | Step::Dot | Step::Rset => {
-                    &mut sessions.sending
-                }
-                Step::Quit | Step::Idle => &mut sessions.idle,
-            } += 1;
-        }
-        sessions
-    }
-}
-
 impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Running").field("thread", &self.thread).finish_non_exhaustive()
@@ -304,7 +254,7 @@ impl ServerHandle {
 /// fewer sessions. What is to be said about it.
 fn fit_sessions(settings: &mut Settings) -> Option<String> {
     let sessions = &mut settings.mail.limits.sessions;
-    let beside = OTHER_FILES + names::QUESTIONS as u64;
+    let beside = OTHER_FILES + dns::QUESTIONS as u64;
     let wanted = u64::from(sessions.get()) + beside;
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
     if files >= wanted {
@@ -330,14 +280,3 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refused::Full(why) | Refused::Now(why) => f.write_str(why),
-            Refused::Stopped => f.write_str("the server has stopped"),
-        }
-    }
-}
-
-impl std::error::Error for Refused {}

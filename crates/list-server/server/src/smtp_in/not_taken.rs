@@ -1,6 +1,6 @@
 //! Why a message is not taken over.
 
-use crate::delivery::server::Refused;
+use crate::delivery::request::Refused;
 use crate::lists::subscribers::{NotEntered, SubscriberError};
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt::Display;

@@ -2,7 +2,7 @@
 
 use super::submitters::{Program, Subnet, User, check_lists};
 use crate::error::{SetupError, read};
-use crate::http::live::Live;
+use crate::http::live::access::Live;
 use crate::lists::signing::Dkim;
 use crate::lists::unsubscribe::Unsubscribe;
 use crate::settings::Network;

@@ -1,12 +1,14 @@
 //! How a list server begins: with what its spool has.
 
+use super::Driver;
 use super::copies::Texts;
 use super::later::Later;
-use super::{Driver, Input};
 use crate::delivery::clock::{Calendar, Clock};
 use crate::delivery::dns::Names;
 use crate::delivery::local::LocalDelivery;
-use crate::delivery::smtp_out::{Security, Wire};
+use crate::delivery::request::Input;
+use crate::delivery::smtp_out::Wire;
+use crate::delivery::smtp_out::tls::Security;
 use crate::event::{Observer, ServerEvent};
 use crate::settings::Settings;
 use sojourn_core::{Span, Time};

@@ -37,7 +37,7 @@ mod tests {
     use crate::delivery::event_loop::Submitter;
     use crate::delivery::event_loop::begin::Start;
     use crate::delivery::mail::Mail;
-    use crate::delivery::smtp_out::Security;
+    use crate::delivery::smtp_out::tls::Security;
     use crate::event::Observer;
     use crate::event::unix_ms;
     use crate::settings::Settings;

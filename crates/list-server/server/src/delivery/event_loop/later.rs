@@ -1,6 +1,6 @@
 //! What is told to the engine at once, and what later.
 
-use super::Input;
+use crate::delivery::request::Input;
 use sojourn_mail_engine::{Engine, SessionId};
 use std::collections::{BTreeMap, VecDeque};
 

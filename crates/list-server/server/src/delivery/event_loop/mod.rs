@@ -8,8 +8,7 @@ mod operator;
 mod perform;
 mod report;
 
-pub(crate) use begin::Start;
-pub(crate) use operator::Configuration;
+pub(crate) use super::event_loop::begin::Start;
 
 use super::clock::Clock;
 use super::dns::Names;
@@ -17,15 +16,12 @@ use super::event_loop::copies::{Awaiting, Texts};
 use super::event_loop::later::Later;
 use super::local::LocalDelivery;
 use super::mail::Mail;
-use super::server::{Refused, Sessions, StopReport};
+use super::request::{Input, Refused, Reported, Request, StopReport};
 use super::smtp_out::{Order, Wire};
 use crate::event::{Observer, ServerEvent};
 use bytes::Bytes;
 use sojourn_core::Span;
-use sojourn_mail_engine::list::return_path::ReturnPaths;
-use sojourn_mail_engine::{
-    Counts, Engine, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
-};
+use sojourn_mail_engine::{Counts, Engine, Event, MessageId, Reason, SessionId, Submission};
 use sojourn_mail_spool::{Answers, Archive, Epoch, Job, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -33,39 +29,6 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::{Duration, Instant, interval, sleep_until};
-
-/// What comes from outside.
-#[derive(Debug)]
-pub(crate) enum Request {
-    Submit(Mail, oneshot::Sender<Result<MessageId, Refused>>),
-    Count(oneshot::Sender<Sessions>),
-    ReturnPaths(ReturnPaths),
-    /// What an operator wants done with recipients that wait.
-    Operate(Operation, Selection, oneshot::Sender<Counts>),
-    /// New settings; the name that is given, the port and the spool stay.
-    Configure(Box<Configuration>, oneshot::Sender<Result<(), String>>),
-    Stop,
-}
-
-/// What comes from lines, name servers and the spool.
-#[derive(Debug)]
-pub(crate) enum Input {
-    Event(Event),
-    /// The text of a message that was to be read.
-    Text(MessageId, Result<Bytes, SpoolError>),
-    /// A report that was not taken over is to be tried again.
-    Report(Mail, Reported),
-}
-
-impl Input {
-    /// The session that it happened to.
-    fn session(&self) -> Option<SessionId> {
-        match self {
-            Input::Event(event) => event.session(),
-            _ => None,
-        }
-    }
-}
 
 /// The engine and all that it gives orders to.
 struct Driver {
@@ -112,13 +75,6 @@ enum Submitter {
     Outside(oneshot::Sender<Result<MessageId, Refused>>),
     /// The engine, which wanted failures reported.
     Engine(Reported),
-}
-
-/// Recipients of a message whose failure is reported.
-#[derive(Debug)]
-pub(crate) struct Reported {
-    message: MessageId,
-    recipients: Vec<u32>,
 }
 
 /// Who wants to read a text.

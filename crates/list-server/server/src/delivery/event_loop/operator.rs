@@ -2,22 +2,12 @@
 
 use super::{Driver, duration};
 use crate::delivery::dns::Names;
-use crate::delivery::local::LocalDelivery;
-use crate::delivery::smtp_out::{Security, Wire};
+use crate::delivery::request::Configuration;
+use crate::delivery::smtp_out::Wire;
 use crate::event::ServerEvent;
-use crate::settings::Settings;
-use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Counts, Event, MessageId, Operation, Selection, Task};
 use std::rc::Rc;
-use std::sync::Arc;
 use tokio::sync::oneshot;
-
-/// Settings that take the place of others.
-pub(crate) struct Configuration {
-    pub(crate) settings: Settings,
-    pub(crate) security: Security,
-    pub(crate) home: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
-}
 
 impl Driver {
     pub(super) fn operate(

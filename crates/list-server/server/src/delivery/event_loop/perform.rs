@@ -1,8 +1,9 @@
 //! What the engine wants done.
 
 use super::copies::Awaiting;
-use super::{Driver, Input, Offered, Reader, Reported, Submitter};
-use crate::delivery::server::Refused;
+use super::{Driver, Offered, Reader, Submitter};
+use crate::delivery::request::Refused;
+use crate::delivery::request::{Input, Reported};
 use crate::delivery::smtp_out;
 use crate::delivery::smtp_out::Order;
 use crate::event::ServerEvent;

@@ -1,7 +1,8 @@
 //! Failures become messages to the sender (RFC 3464).
 
-use super::{Driver, Input, Reported, Submitter};
+use super::{Driver, Submitter};
 use crate::delivery::mail::Mail;
+use crate::delivery::request::{Input, Reported};
 use sojourn_mail_engine::bounce::is_report;
 use sojourn_mail_engine::report::{Notice, Written};
 use sojourn_mail_engine::{Event, MessageId, Reason, Task};

@@ -7,14 +7,12 @@
 mod body;
 mod carry;
 mod stream;
-mod tls;
+pub(crate) mod tls;
 mod wire;
 
-pub(crate) use super::smtp_out::tls::Security;
-pub use super::smtp_out::tls::TlsError;
-pub(crate) use super::smtp_out::wire::Wire;
+pub(crate) use wire::Wire;
 
-use super::event_loop::Input;
+use super::request::Input;
 use super::smtp_out::carry::{Did, Line};
 use bytes::Bytes;
 use sojourn_mail_engine::{Event, Relay, SessionId};

@@ -5,21 +5,18 @@
 //! What it holds is bounded by what is waiting and by limits of its own. `site` shows it by HTTP, to
 //! whoever knows the token.
 
+pub(crate) mod access;
 mod board;
-mod host;
 mod late;
 mod metrics;
 mod pace;
 mod queue;
 mod series;
-mod settings;
 mod site;
 mod state;
-mod token;
 mod window;
 
-pub(crate) use super::live::board::Board;
-pub use super::live::settings::Live;
-pub(crate) use super::live::site::{Site, show};
-pub(crate) use super::live::window::Frame;
-pub use super::live::window::Shown;
+pub(crate) use board::Board;
+pub(crate) use site::{Site, show};
+pub(crate) use window::Frame;
+pub use window::Shown;

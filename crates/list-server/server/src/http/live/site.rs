@@ -1,11 +1,12 @@
 //! The board by HTTP: the page, its events, `/state`, `/metrics`, `/healthz`.
 
+use super::access::Names;
+use super::access::Token;
 use super::board::Board;
-use super::host::Names;
-use super::token::Token;
 use super::window::Window;
 use crate::connection_limits::{First, Limits, Place, Places};
-use crate::delivery::server::{DeliveryServer, Sessions};
+use crate::delivery::request::Sessions;
+use crate::delivery::server::DeliveryServer;
 use crate::http::{attend, protocol, response};
 use futures_util::{Stream, StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;

@@ -1,8 +1,8 @@
 //! What a site needs before it can be shown: a port, and a token.
 
-use super::host::Names;
-use super::settings::Live;
-use super::token::Token;
+use super::access::Live;
+use super::access::Names;
+use super::access::Token;
 use crate::error::SetupError;
 use crate::smtp_in::privileges::bind;
 use std::net::{SocketAddr, TcpListener};
