@@ -28,7 +28,7 @@ impl RecipientPolicy for Here {
 }
 
 fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
-    let terms = SessionConfig {
+    let config = SessionConfig {
         name: "here".into(),
         protocol: if first & 1 == 0 { Protocol::Smtp } else { Protocol::Lmtp },
         auth: AuthUse::Loopback,
@@ -36,11 +36,11 @@ fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
         submission: first & 4 == 0,
         repair: first & 2 == 0,
         bounds: defaults(),
-        house: Arc::new(Here),
+        recipient_policy: Arc::new(Here),
     };
     let peer = Peer { address: [127, 0, 0, 1].into(), trusted: first & 4 == 0, secured: false };
     let mut out = Vec::new();
-    let mut session = Session::new(Arc::new(terms), peer, Time::ZERO, &mut out);
+    let mut session = Session::new(Arc::new(config), peer, Time::ZERO, &mut out);
     let (mut said, mut arrivals) = (Vec::new(), Vec::new());
     for piece in bytes.chunks(size) {
         session.received(Time::ZERO, piece, &mut out);

@@ -37,7 +37,7 @@ pub enum SetupError {
         why: String,
     },
     /// The book of bounces.
-    SubscriberStore(SubscriberError),
+    Subscribers(SubscriberError),
     /// The system gives no threads.
     System(std::io::Error),
 }
@@ -56,7 +56,7 @@ impl fmt::Display for SetupError {
             SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
             SetupError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
             SetupError::User { name, why } => write!(f, "this cannot run as {name:?}: {why}"),
-            SetupError::SubscriberStore(error) => error.fmt(f),
+            SetupError::Subscribers(error) => error.fmt(f),
             SetupError::System(error) => write!(f, "the system refuses: {error}"),
         }
     }

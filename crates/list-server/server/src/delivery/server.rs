@@ -71,7 +71,7 @@ impl DeliveryServer {
         path: &Path,
         observer: impl Observer,
     ) -> Result<(DeliveryServer, ServerHandle), StartError> {
-        DeliveryServer::start_with_home(
+        DeliveryServer::start_with_lists(
             settings,
             path,
             observer,
@@ -85,7 +85,7 @@ impl DeliveryServer {
     /// # Errors
     ///
     /// The same.
-    pub fn start_with_home(
+    pub fn start_with_lists(
         mut settings: Settings,
         path: &Path,
         observer: impl Observer,

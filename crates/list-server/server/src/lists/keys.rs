@@ -162,7 +162,7 @@ impl std::fmt::Debug for Key {
 pub(crate) struct KeyRing {
     pub(crate) file: PathBuf,
     pub(crate) lists: Arc<Lists>,
-    pub(crate) postman: DeliveryServer,
+    pub(crate) delivery: DeliveryServer,
 }
 
 impl KeyRing {
@@ -172,7 +172,7 @@ impl KeyRing {
         // What is signed can be verified before it is sent.
         self.lists.set_keys(keys.clone());
         // A server that has stopped sends nothing.
-        let _ = self.postman.set_return_paths(return_paths(keys, &self.lists.lists));
+        let _ = self.delivery.set_return_paths(return_paths(keys, &self.lists.lists));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use super::unsubscribe::{Subscription, Subscriptions};
 use super::{Lists, now};
 use crate::delivery::mail::Mail;
 use crate::event::ServerEvent;
-use crate::smtp_in::reload::Ports;
+use crate::smtp_in::context::Current;
 use sojourn_mail_engine::bounce::{Origin, origin};
 use sojourn_mail_engine::list::author::authors;
 use sojourn_mail_engine::list::leave::Question;
@@ -166,27 +166,28 @@ impl Lists {
 }
 
 /// A link leads to the lists as they are set by then.
-impl Subscriptions for Ports {
+impl Subscriptions for Current {
     fn tls(&self) -> Option<TlsAcceptor> {
-        self.present().hall.tls.clone()
+        self.get().context.tls.clone()
     }
 
     fn closed(&self, peer: SocketAddr) {
-        self.present().hall.tell(&ServerEvent::PageFull { peer });
+        self.get().context.tell(&ServerEvent::PageFull { peer });
     }
 
     fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
-        let hall = Arc::clone(&self.present().hall);
-        let Some(list) = hall.lists.named(list) else { return Ok(None) };
-        let Some(claim) = hall.lists.leave_claim(list, token) else { return Ok(None) };
-        let found = hall.lists.book().subscriber(&list.bounces, claim.subscriber);
+        let context = Arc::clone(&self.get().context);
+        let Some(list) = context.lists.named(list) else { return Ok(None) };
+        let Some(claim) = context.lists.leave_claim(list, token) else { return Ok(None) };
+        let found = context.lists.book().subscriber(&list.bounces, claim.subscriber);
         Ok(found.map_err(|error| error.to_string())?.map(|address| subscription(list, &address)))
     }
 
     fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
-        let hall = Arc::clone(&self.present().hall);
-        let Some(list) = hall.lists.named(list) else { return Ok(None) };
-        let left = hall.lists.unsubscribe(list, token, now()).map_err(|error| error.to_string())?;
+        let context = Arc::clone(&self.get().context);
+        let Some(list) = context.lists.named(list) else { return Ok(None) };
+        let left =
+            context.lists.unsubscribe(list, token, now()).map_err(|error| error.to_string())?;
         Ok(left.map(|address| subscription(list, &address)))
     }
 }

@@ -10,10 +10,9 @@ pub(crate) mod unsubscribe;
 use crate::delivery::local::{Addressed, LocalDelivery};
 use crate::error::SetupError;
 use crate::event::SharedObserver;
+use crate::smtp_in::persistent::PersistentState;
 use crate::smtp_in::privileges::own_addresses;
 use crate::smtp_in::quota::{Amount, Hour};
-use crate::smtp_in::relay::under;
-use crate::smtp_in::server::PersistentState;
 use crate::smtp_in::settings::Serving;
 use crate::smtp_in::submitters::Submitters;
 use bounces_in::good_days;
@@ -79,7 +78,7 @@ impl Lists {
             postmaster: rules.postmaster.clone(),
             abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
             rule: settings.bounces.clone(),
-            book: Arc::clone(&kept.book),
+            book: Arc::clone(&kept.subscribers),
             most: rules.subscribers.get().into(),
             keys: Arc::clone(&kept.keys),
             good_days: good_days(settings.mail.lifetime),
@@ -269,4 +268,9 @@ fn refused(code: u16, status: Enhanced, text: &str) -> RecipientDecision {
     // Other hosts' words are not limited to what a reply may have.
     let text: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(400).collect();
     RecipientDecision::Refused(Reply::new(code, status, &text))
+}
+
+/// The text with `head` above it; nothing where the system has no memory for it.
+pub(crate) fn under(head: &[u8], mut text: Text) -> Option<Text> {
+    text.put_above(head).then_some(text)
 }

@@ -1,50 +1,18 @@
 //! Who may be connected, and with how many connections: each kind of clients has its own.
 
-use super::connection::{Phase, receive};
-use super::reload::Ports;
+use super::connection::{Kind, receive};
+use super::context::{Current, Phase};
 use super::settings::Rules;
-use crate::connection_limits::{First, Limits, Network, Place, Places};
+use crate::connection_limits::{First, Limits, Places};
 use crate::event::ServerEvent;
 use sojourn_smtp::server::AuthUse;
 use std::io::Write;
-use std::net::{IpAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
-
-/// Kinds of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Those who may send by their network, or by the password that they gave.
-    Trusted,
-    /// Others, at ports where mail comes from anywhere.
-    Stranger,
-    /// Others, at ports for submission: they have yet to log in.
-    Submission,
-    /// Others, at an address from which a user has logged in before.
-    Known,
-}
-
-/// How long a session that gives way has to send its last reply.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
-
-impl Kind {
-    /// The place of a client at `address`, in a trusted network or of this kind; nothing where all
-    /// others have a better claim.
-    pub(crate) fn enter(
-        self,
-        places: &Arc<Places>,
-        address: IpAddr,
-        trusted: Option<usize>,
-    ) -> Option<(Place, oneshot::Receiver<()>)> {
-        match trusted {
-            Some(nth) => places.enter(Kind::Trusted as usize, Network::Set(nth), address),
-            None => places.enter(self as usize, Network::near(address), address),
-        }
-    }
-}
 
 /// The places that `rules` give.
 pub(crate) fn places(rules: &Rules) -> Arc<Places> {
@@ -60,7 +28,8 @@ pub(crate) fn places(rules: &Rules) -> Arc<Places> {
 pub(crate) async fn attend(
     listener: TcpListener,
     number: u64,
-    ports: Arc<Ports>,
+    current: Arc<Current>,
+    places: Arc<Places>,
     mut phase: watch::Receiver<Phase>,
 ) {
     /// After the system had no file for a connection.
@@ -77,17 +46,17 @@ pub(crate) async fn attend(
             },
             _ = phase.changed() => return,
         };
-        let present = ports.present();
-        let Some((terms, implicit)) = present.port(number) else { return };
-        let hall = &present.hall;
-        let kind = match terms.auth {
-            AuthUse::Tls | AuthUse::Loopback if hall.passwords.know(peer.ip()) => Kind::Known,
-            _ if terms.submission => Kind::Submission,
-            _ => Kind::Stranger,
+        let configured = current.get();
+        let Some((config, implicit)) = configured.port(number) else { return };
+        let context = &configured.context;
+        let kind = match config.auth {
+            AuthUse::Tls | AuthUse::Loopback if context.passwords.know(peer.ip()) => Kind::Known,
+            _ if config.submission => Kind::Submission,
+            _ => Kind::Untrusted,
         };
-        let network = hall.lists.submitters.network(peer.ip());
-        let Some(place) = kind.enter(&ports.places, peer.ip(), network) else {
-            hall.tell(&ServerEvent::TooMany { peer });
+        let network = context.lists.submitters.network(peer.ip());
+        let Some(place) = kind.enter(&places, peer.ip(), network) else {
+            context.tell(&ServerEvent::TooMany { peer });
             // A client that awaits TLS would not understand.
             if !implicit {
                 turn_away(stream);
@@ -95,7 +64,7 @@ pub(crate) async fn attend(
             continue;
         };
         let phase = phase.clone();
-        tokio::spawn(receive(Arc::clone(&ports), number, stream, peer, place, phase));
+        tokio::spawn(receive(Arc::clone(&current), number, stream, peer, place, phase));
     }
 }
 

@@ -1,16 +1,14 @@
 //! One session on its socket: bytes in, replies out, and what it wants done.
 
-use super::admission::{FAREWELL, Kind};
-use super::context::ReceptionContext;
+use super::context::{Current, Phase, ReceptionContext};
 use super::message_memory::Occupied;
-use super::reload::Ports;
-use crate::connection_limits::Place;
+use crate::connection_limits::{Network, Place, Places};
 use crate::event::ServerEvent;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::server::{Output, Peer, Session, SessionConfig, Stage, Stress, Verdict};
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -18,13 +16,36 @@ use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep_until, timeout};
 
-/// How far the server is on its way to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
-    Open,
-    /// What is coming may still come.
-    Closing,
-    Closed,
+/// Kinds of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Those who may send by their network, or by the password that they gave.
+    Trusted,
+    /// Others, at ports where mail comes from anywhere.
+    Untrusted,
+    /// Others, at ports for submission: they have yet to log in.
+    Submission,
+    /// Others, at an address from which a user has logged in before.
+    Known,
+}
+
+/// How long a session that gives way has to send its last reply.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
+
+impl Kind {
+    /// The place of a client at `address`, in a trusted network or of this kind; nothing where all
+    /// others have a better claim.
+    pub(crate) fn enter(
+        self,
+        places: &Arc<Places>,
+        address: IpAddr,
+        trusted: Option<usize>,
+    ) -> Option<(Place, oneshot::Receiver<()>)> {
+        match trusted {
+            Some(nth) => places.enter(Kind::Trusted as usize, Network::Set(nth), address),
+            None => places.enter(self as usize, Network::near(address), address),
+        }
+    }
 }
 
 /// A socket, in plain text or under TLS.
@@ -38,10 +59,10 @@ const PIECE: usize = 32 * 1024;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Connection {
-    ports: Arc<Ports>,
+    current: Arc<Current>,
     /// Its port.
     number: u64,
-    hall: Arc<ReceptionContext>,
+    context: Arc<ReceptionContext>,
     session: Session,
     place: Place,
     wire: Option<Box<dyn Wire>>,
@@ -53,23 +74,23 @@ struct Connection {
 
 /// Serves one client of the port `number`, to the end, or until its place is needed for another.
 pub(crate) async fn receive(
-    ports: Arc<Ports>,
+    current: Arc<Current>,
     number: u64,
     stream: TcpStream,
     peer: SocketAddr,
     (place, mut leave): (Place, oneshot::Receiver<()>),
     phase: watch::Receiver<Phase>,
 ) {
-    let present = ports.present();
-    let Some((terms, implicit)) = present.port(number) else { return };
-    let hall = Arc::clone(&present.hall);
+    let configured = current.get();
+    let Some((config, implicit)) = configured.port(number) else { return };
+    let context = Arc::clone(&configured.context);
     // A reply is not held back for another.
     let _ = stream.set_nodelay(true);
     let wire: Box<dyn Wire> = if implicit {
-        let Some(tls) = &hall.tls else { return };
+        let Some(tls) = &context.tls else { return };
         let accepted = tokio::select! {
             biased;
-            _ = &mut leave => return hall.tell(&ServerEvent::GaveWay { peer }),
+            _ = &mut leave => return context.tell(&ServerEvent::GaveWay { peer }),
             accepted = timeout(PATIENCE, tls.accept(stream)) => accepted,
         };
         match accepted {
@@ -80,23 +101,25 @@ pub(crate) async fn receive(
         Box::new(stream)
     };
     let mut out = Vec::new();
-    let trusted = hall.trusts(peer);
+    let trusted = context.trusts(peer);
     let who = Peer { address: peer.ip(), trusted, secured: implicit };
-    let session = Session::new(terms, who, Time::ZERO, &mut out);
+    let session = Session::new(config, who, Time::ZERO, &mut out);
     let began = Instant::now();
-    let occupied = if trusted { hall.memory.nothing() } else { hall.strangers_memory.nothing() };
+    let occupied =
+        if trusted { context.memory.nothing() } else { context.untrusted_memory.nothing() };
     let wire = Some(wire);
-    let mut visit = Connection { ports, number, hall, session, place, wire, began, occupied, peer };
+    let mut connection =
+        Connection { current, number, context, session, place, wire, began, occupied, peer };
     // First of all it is seen whether the connection is to be given up: what was of no use when that
     // was decided has begun nothing since.
     let needed = tokio::select! {
         biased;
         _ = &mut leave => true,
         // A client that is gone is no news.
-        _ = visit.run(out, phase) => false,
+        _ = connection.run(out, phase) => false,
     };
     if needed {
-        visit.give_way().await;
+        connection.give_way().await;
     }
 }
 
@@ -164,11 +187,12 @@ impl Connection {
                     self.session.secured(now, &mut wanted);
                 }
                 Output::Verify(credentials) => {
-                    let hall = &self.hall;
-                    let verdict = hall.passwords.verify(&hall.users, credentials, self.peer).await;
+                    let context = &self.context;
+                    let verdict =
+                        context.passwords.verify(&context.users, credentials, self.peer).await;
                     if verdict == Verdict::Right {
                         self.place.change(Kind::Trusted as usize);
-                        self.occupied = self.hall.memory.nothing();
+                        self.occupied = self.context.memory.nothing();
                     }
                     let now = self.now();
                     self.session.verified(now, verdict, &mut wanted);
@@ -176,7 +200,7 @@ impl Connection {
                 Output::Deliver(arrival) => {
                     let trace = self.session.trace(arrival.utf8);
                     let submitter = self.session.submitter();
-                    let reply = self.hall.take(arrival, &trace, self.peer, submitter).await;
+                    let reply = self.context.take(arrival, &trace, self.peer, submitter).await;
                     if reply.code < 300 {
                         self.place.prove();
                     }
@@ -207,27 +231,27 @@ impl Connection {
     /// Goes by the configuration of now, unless a transaction is under way. A client whose password
     /// is another one by then, or whose user is gone, has to log in anew.
     fn keep_up(&mut self, out: &mut Vec<Output>) {
-        let present = self.ports.present();
-        if Arc::ptr_eq(&present.hall, &self.hall) {
+        let configured = self.current.get();
+        if Arc::ptr_eq(&configured.context, &self.context) {
             return;
         }
         let password =
-            |hall: &ReceptionContext| hall.password(self.session.user()?).map(str::to_owned);
-        if password(&self.hall) != password(&present.hall) {
+            |context: &ReceptionContext| context.password(self.session.user()?).map(str::to_owned);
+        if password(&self.context) != password(&configured.context) {
             return self.session.disown(out);
         }
         // Sessions at a port that was closed go on.
-        let terms = present.port(self.number).map_or_else(
+        let config = configured.port(self.number).map_or_else(
             || {
                 Arc::new(SessionConfig {
-                    house: present.hall.house(),
-                    ..self.session.terms().clone()
+                    recipient_policy: configured.context.recipient_policy(),
+                    ..self.session.config().clone()
                 })
             },
-            |(terms, _)| terms,
+            |(config, _)| config,
         );
-        if self.session.renew(terms, present.hall.trusts(self.peer)) {
-            self.hall = Arc::clone(&present.hall);
+        if self.session.renew(config, configured.context.trusts(self.peer)) {
+            self.context = Arc::clone(&configured.context);
         }
     }
 
@@ -244,7 +268,7 @@ impl Connection {
 
     /// The connection is needed for another client.
     async fn give_way(&mut self) {
-        self.hall.tell(&ServerEvent::GaveWay { peer: self.peer });
+        self.context.tell(&ServerEvent::GaveWay { peer: self.peer });
         // In the midst of a handshake nothing can be said.
         let Some(wire) = &mut self.wire else { return };
         let farewell = async {
@@ -266,8 +290,8 @@ impl Connection {
     }
 
     async fn secure(&mut self) -> io::Result<()> {
-        let hall = Arc::clone(&self.hall);
-        let tls = hall.tls.as_ref().expect("it was offered");
+        let context = Arc::clone(&self.context);
+        let tls = context.tls.as_ref().expect("it was offered");
         let wire = self.wire.take().expect("it is open");
         let secured = timeout(PATIENCE, tls.accept(wire)).await??;
         self.wire = Some(Box::new(secured));

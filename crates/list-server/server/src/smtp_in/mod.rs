@@ -4,9 +4,11 @@
 pub(crate) mod admission;
 pub(crate) mod connection;
 pub(crate) mod context;
+pub(crate) mod deliver;
 pub(crate) mod login;
 pub(crate) mod message_memory;
 pub(crate) mod not_taken;
+pub(crate) mod persistent;
 pub(crate) mod privileges;
 pub(crate) mod quota;
 pub(crate) mod relay;

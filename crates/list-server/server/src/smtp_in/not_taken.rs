@@ -59,7 +59,7 @@ impl From<NotEntered> for NotTaken {
     fn from(why: NotEntered) -> NotTaken {
         match why {
             NotEntered::Full => NotTaken::full("there are as many subscribers as may be"),
-            NotEntered::SubscriberStore(error) => error.into(),
+            NotEntered::Store(error) => error.into(),
         }
     }
 }

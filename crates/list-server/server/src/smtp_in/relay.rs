@@ -2,7 +2,7 @@
 
 use super::not_taken::NotTaken;
 use crate::delivery::mail::{Mail, octets};
-use crate::lists::Lists;
+use crate::lists::{Lists, under};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::author::authors;
 use sojourn_mail_engine::list::outgoing::{without_blind_copies, wrapped};
@@ -92,11 +92,6 @@ impl Lists {
         let eight_bit = !text.is_ascii();
         Ok(Mail { sender, recipients, text: octets(text), eight_bit, utf8, subscribers })
     }
-}
-
-/// The text with `head` above it; nothing where the system has no memory for it.
-pub(crate) fn under(head: &[u8], mut text: Text) -> Option<Text> {
-    text.put_above(head).then_some(text)
 }
 
 const FIELD: &str = "X-Loop";

@@ -4,10 +4,9 @@
 //! used, nothing changes.
 
 use super::admission::attend;
-use super::connection::Phase;
-use super::context::ReceptionContext;
+use super::context::{Configured, Current, Phase, ReceptionContext};
+use super::persistent::PersistentState;
 use super::privileges::{bind, own_name};
-use super::server::{PersistentState, hall, terms};
 use super::settings::{Serving, acceptor};
 use crate::connection_limits::Places;
 use crate::delivery::server::DeliveryServer;
@@ -19,13 +18,12 @@ use crate::settings::Settings;
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::{Operation, Selection};
-use sojourn_smtp::server::SessionConfig;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -41,14 +39,6 @@ pub enum NotReloaded {
     Delivery(String),
 }
 
-/// What sessions are held to that begin now.
-pub(crate) struct Present {
-    pub(crate) hall: Arc<ReceptionContext>,
-    pub(crate) settings: Serving,
-    /// What is held against clients of each port, and whether TLS begins at once.
-    ports: BTreeMap<u64, (Arc<SessionConfig>, bool)>,
-}
-
 /// A port that is listened at.
 struct Port {
     number: u64,
@@ -60,11 +50,11 @@ struct Port {
 
 /// The ports of a server, and what sessions there are held to.
 pub(crate) struct Ports {
-    pub(crate) postman: DeliveryServer,
+    delivery: DeliveryServer,
     pub(crate) places: Arc<Places>,
-    kept: PersistentState,
+    persistent: PersistentState,
     keys: PathBuf,
-    present: RwLock<Arc<Present>>,
+    pub(crate) current: Arc<Current>,
     open: Mutex<Vec<Port>>,
     turn: Mutex<()>,
     /// Sessions hear of the end from here, at its two stages.
@@ -72,31 +62,23 @@ pub(crate) struct Ports {
     runtime: Handle,
 }
 
-impl Present {
-    /// What is held against a client of this port, and whether TLS begins at once; nothing for one
-    /// that is no longer listened at.
-    pub(crate) fn port(&self, number: u64) -> Option<(Arc<SessionConfig>, bool)> {
-        self.ports.get(&number).cloned()
-    }
-}
-
 impl Ports {
     /// Listens at `listeners`, those of `settings` in their order.
     pub(crate) fn open(
         settings: Serving,
         listeners: Vec<TcpListener>,
-        hall: Arc<ReceptionContext>,
-        kept: PersistentState,
+        context: Arc<ReceptionContext>,
+        persistent: PersistentState,
         places: Arc<Places>,
         runtime: Handle,
     ) -> Arc<Ports> {
         let ports = Arc::new(Ports {
-            postman: hall.postman.clone(),
+            delivery: context.delivery.clone(),
             places,
-            kept,
+            persistent,
             keys: KeyFile::beside(Path::new(&settings.spool)),
-            present: RwLock::new(Arc::new(Present {
-                hall: Arc::clone(&hall),
+            current: Arc::new(Current::new(Configured {
+                context: Arc::clone(&context),
                 settings: settings.clone(),
                 ports: BTreeMap::new(),
             })),
@@ -106,12 +88,8 @@ impl Ports {
             runtime,
         });
         let listeners = listeners.into_iter().map(Some).collect();
-        ports.take_on(settings, hall, listeners);
+        ports.take_on(settings, context, listeners);
         ports
-    }
-
-    pub(crate) fn present(&self) -> Arc<Present> {
-        Arc::clone(&self.present.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Where it listens, in the order of the settings.
@@ -121,14 +99,14 @@ impl Ports {
 
     /// Reads the file of the keys again.
     pub(crate) fn reload_keys(&self) -> Result<(), SetupError> {
-        let lists = Arc::clone(&self.present().hall.lists);
-        KeyRing { file: self.keys.clone(), lists, postman: self.postman.clone() }.reload()
+        let lists = Arc::clone(&self.current.get().context.lists);
+        KeyRing { file: self.keys.clone(), lists, delivery: self.delivery.clone() }.reload()
     }
 
     /// Goes by `settings` from now on; what is to be said about it.
     pub(crate) fn reload(self: &Arc<Ports>, settings: Serving) -> Result<Vec<String>, NotReloaded> {
         let _one_after_the_other = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.present();
+        let before = self.current.get();
         let (was, changes) = (&before.settings, changes(&before.settings, &settings));
         if let Some(fixed) = changes.iter().find(|change| needs_restart(&change.path)) {
             return Err(NotReloaded::NeedsRestart(fixed.path.clone()));
@@ -146,32 +124,33 @@ impl Ports {
             });
         }
         let tls = settings.certificate.as_ref().map(|it| {
-            let known = before.hall.tls.clone().filter(|_| was.certificate.as_ref() == Some(it));
+            let known = before.context.tls.clone().filter(|_| was.certificate.as_ref() == Some(it));
             or_known(acceptor(it), known, &mut notices)
         });
         let tls = tls.transpose()?;
         let signers = settings.dkim.iter().map(|it| {
             let known = was.dkim.iter().position(|old| old == it);
-            let known = known.map(|place| before.hall.lists.signers[place].clone());
+            let known = known.map(|place| before.context.lists.signers[place].clone());
             or_known(Signer::load(it), known, &mut notices)
         });
         let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let keys = KeyFile::read(&self.keys)?.token_keys();
-        let lists = Arc::new(Lists::new(&settings, signers, &self.kept)?);
+        let lists = Arc::new(Lists::new(&settings, signers, &self.persistent)?);
         for list in &was.list {
-            if let Some(lost) = before.hall.lists.lost(list, &lists) {
+            if let Some(lost) = before.context.lists.lost(list, &lists) {
                 self.has_none_waiting(list, lost)?;
             }
         }
         let paths = return_paths(keys.clone(), &settings.list);
-        let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
+        let new = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let notice =
-            self.postman.configure(delivery, Some((home, paths))).map_err(NotReloaded::Delivery)?;
+            self.delivery.configure(new, Some((home, paths))).map_err(NotReloaded::Delivery)?;
         // Nothing can go wrong any more.
         lists.set_keys(keys);
-        let hall = Arc::new(hall(&settings, lists, tls, &self.kept, self.postman.clone()));
-        self.take_on(settings, hall, listeners);
+        let delivery = self.delivery.clone();
+        let context = ReceptionContext::new(&settings, lists, tls, &self.persistent, delivery);
+        self.take_on(settings, Arc::new(context), listeners);
         notices.extend(notice);
         Ok(notices)
     }
@@ -180,7 +159,7 @@ impl Ports {
     fn has_none_waiting(&self, list: &List, lost: &'static str) -> Result<(), NotReloaded> {
         let list = list.bounces.clone();
         let selection = Selection { lists: vec![list.clone()], ..Selection::default() };
-        let counts = self.runtime.block_on(self.postman.operate(Operation::Count, selection));
+        let counts = self.runtime.block_on(self.delivery.operate(Operation::Count, selection));
         let counts = counts.map_err(|why| NotReloaded::Delivery(why.to_string()))?;
         match counts.recipients + counts.under_way {
             0 => Ok(()),
@@ -196,12 +175,12 @@ impl Ports {
     fn take_on(
         self: &Arc<Ports>,
         settings: Serving,
-        hall: Arc<ReceptionContext>,
+        context: Arc<ReceptionContext>,
         listeners: Vec<Option<TcpListener>>,
     ) {
         let mut old = std::mem::take(&mut *self.lock());
         let next = old.iter().map(|port| port.number + 1).max().unwrap_or(0);
-        let (mut terms_of, mut open, mut new) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let (mut configs, mut open, mut new) = (BTreeMap::new(), Vec::new(), Vec::new());
         for ((number, listener), set) in (next..).zip(listeners).zip(&settings.listener) {
             let known = old.iter().position(|port| port.set == set.address);
             let number = match (listener, known) {
@@ -217,13 +196,13 @@ impl Ports {
                     number
                 }
             };
-            let terms = Arc::new(terms(&settings, set, &hall));
-            terms_of.insert(number, (terms, set.implicit_tls));
+            let config = Arc::new(context.session_config(&settings, set));
+            configs.insert(number, (config, set.implicit_tls));
         }
-        let present = Present { hall, settings, ports: terms_of };
-        *self.present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(present);
+        self.current.set(Configured { context, settings, ports: configs });
         for (number, listener) in new {
-            let work = attend(listener, number, Arc::clone(self), self.told.subscribe());
+            let (current, places) = (Arc::clone(&self.current), Arc::clone(&self.places));
+            let work = attend(listener, number, current, places, self.told.subscribe());
             let attended = self.runtime.spawn(work).abort_handle();
             let port = open.iter_mut().find(|port| port.number == number);
             port.expect("it was added").attended = Some(attended);

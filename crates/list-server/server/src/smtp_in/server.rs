@@ -1,14 +1,11 @@
 //! A mail server: its ports, its threads, its end.
 
 use super::admission::places;
-use super::connection::Phase;
-use super::context::ReceptionContext;
-use super::login::Passwords;
-use super::message_memory::Memory;
+use super::context::{Phase, ReceptionContext};
+use super::persistent::PersistentState;
 use super::privileges::{become_user, bind};
-use super::quota::Hour;
 use super::reload::{NotReloaded, Ports};
-use super::settings::{Listener, Serving, acceptor};
+use super::settings::{Serving, acceptor};
 use crate::control::Reload;
 use crate::delivery::request::StopReport;
 use crate::delivery::server::{DeliveryServer, ServerHandle, StartError};
@@ -23,13 +20,11 @@ use crate::lists::unsubscribe::Endpoint;
 use crate::lists::{Lists, now};
 use crate::log::EventLimiter;
 use crate::settings::Settings;
-use sojourn_mail_engine::list::token::TokenKeys;
 use sojourn_mail_spool::private;
-use sojourn_smtp::server::{AuthUse, SessionConfig};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -42,7 +37,7 @@ use tokio_rustls::TlsAcceptor;
 pub struct ListServer {
     phase: watch::Sender<Phase>,
     thread: JoinHandle<()>,
-    running: ServerHandle,
+    handle: ServerHandle,
     /// Where it listens, in the order of the settings.
     pub addresses: Vec<SocketAddr>,
     /// What was found at the start that whoever runs the server has to know.
@@ -80,10 +75,10 @@ impl Reloader {
     pub fn reload(&self, settings: Result<Serving, String>) -> Result<Vec<String>, String> {
         let done =
             settings.and_then(|it| self.0.reload(it).map_err(|why: NotReloaded| why.to_string()));
-        let hall = &self.0.present().hall;
+        let context = Arc::clone(&self.0.current.get().context);
         match &done {
-            Ok(notices) => hall.tell(&ServerEvent::Reloaded { notices }),
-            Err(why) => hall.tell(&ServerEvent::NotReloaded { why }),
+            Ok(notices) => context.tell(&ServerEvent::Reloaded { notices }),
+            Err(why) => context.tell(&ServerEvent::NotReloaded { why }),
         }
         done
     }
@@ -92,20 +87,6 @@ impl Reloader {
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0.addresses()
     }
-}
-
-/// What a server keeps when its configuration changes.
-pub(crate) struct PersistentState {
-    pub(crate) observer: SharedObserver,
-    pub(crate) book: Arc<Mutex<SubscriberStore>>,
-    pub(crate) keys: Arc<RwLock<TokenKeys>>,
-    /// What counts wrong passwords.
-    pub(crate) passwords: Arc<Passwords>,
-    /// What messages may occupy, all sessions together.
-    pub(crate) memory: Arc<Memory>,
-    pub(crate) strangers_memory: Arc<Memory>,
-    /// What people were given to read in this hour.
-    pub(crate) hour: Arc<Mutex<Hour>>,
 }
 
 /// After sessions were told that it is over, how long until nobody waits for them.
@@ -123,56 +104,26 @@ impl ListServer {
     /// # Errors
     ///
     /// A port, a key, the user, the spool or the book of bounces cannot be had.
-    #[expect(clippy::too_many_lines, reason = "to be cut into ports, storage and threads")]
     pub fn start(
         settings: Serving,
         page: String,
         delivery_observer: impl Observer,
         observer: impl Observer,
     ) -> Result<ListServer, ServeError> {
-        let listeners = settings.listener.iter().map(|it| bind(it.address));
-        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
-        let frame = settings.live.as_ref().map(Frame::open).transpose()?;
-        let addresses: Result<Vec<_>, _> = listeners.iter().map(TcpListener::local_addr).collect();
-        let addresses = addresses.map_err(SetupError::System)?;
-        let one_click = settings.unsubscribe.as_ref().map(|it| bind(it.address)).transpose()?;
-        let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
-        let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
+        let opened = Opened::open(&settings)?;
         if let Some(user) = &settings.reception.run_as {
             become_user(user)?;
         }
         let spool = Path::new(&settings.spool);
-        let window = frame.map(|frame| frame.glaze(spool)).transpose()?;
-        let book = SubscriberStore::open(&SubscriberStore::beside(spool))
-            .map_err(SetupError::SubscriberStore)?;
-        let file = KeyFile::beside(spool);
-        let keys = KeyFile::read_or_make(&file, now())?.token_keys();
+        let window = opened.frame.map(|frame| frame.glaze(spool)).transpose()?;
         let board = Board::default();
         let observer = SharedObserver::new((board.clone(), EventLimiter::new(observer)));
-        let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
-        let memory = Memory::new(memory);
-        let kept = PersistentState {
-            passwords: Arc::new(Passwords::new(observer.clone())),
-            observer: observer.clone(),
-            book: Arc::new(Mutex::new(book)),
-            keys: Arc::new(RwLock::new(keys.clone())),
-            strangers_memory: memory.half(),
-            memory,
-            hour: Arc::default(),
-        };
-        let lists = Arc::new(Lists::new(&settings, signers, &kept)?);
-        let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
-        let home = Arc::<Lists>::clone(&lists);
-        let paths = return_paths(keys, &settings.list);
-        let (postman, running) = DeliveryServer::start_with_home(
-            delivery,
-            spool,
-            (board.clone(), delivery_observer),
-            home,
-            paths,
-        )
-        .map_err(ServeError::Start)?;
-        let hall = Arc::new(hall(&settings, lists, tls, &kept, postman));
+        let persistent = persistent_state(&settings, spool, observer.clone())?;
+        let lists = Arc::new(Lists::new(&settings, opened.signers, &persistent)?);
+        let (delivery, handle) =
+            deliver(&settings, &lists, &persistent, (board.clone(), delivery_observer))?;
+        let context =
+            ReceptionContext::new(&settings, lists, opened.tls, &persistent, delivery.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -180,24 +131,26 @@ impl ListServer {
             .build()
             .map_err(SetupError::System)?;
         let (phase, watching) = watch::channel(Phase::Open);
-        let mut notices = running.notices.clone();
+        let mut notices = handle.notices.clone();
         notices.extend(private::exposed(&SubscriberStore::beside(spool)));
         let places = places(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
+        let open = Arc::clone(&places);
         let watched = window.map(|window| {
-            let (postman, open) = (hall.postman.clone(), Arc::clone(&places));
-            let site = Site { page, board, postman, reception: Box::new(move || open.count()) };
+            let site = Site { page, board, delivery, reception: Box::new(move || open.count()) };
             Served::start("live", show(window, site))
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
-        let unsubscribe = one_click.as_ref().map(TcpListener::local_addr);
+        let unsubscribe = opened.one_click.as_ref().map(TcpListener::local_addr);
         let unsubscribe = unsubscribe.transpose().map_err(SetupError::System)?;
         let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
         let endpoint = settings.unsubscribe.clone();
-        let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
-        let served = one_click.zip(endpoint).map(|(listener, it)| {
+        let (listeners, context) = (opened.listeners, Arc::new(context));
+        let runs_on = runtime.handle().clone();
+        let ports = Ports::open(settings, listeners, context, persistent, places, runs_on);
+        let served = opened.one_click.zip(endpoint).map(|(listener, it)| {
             let (path, under_tls) = (it.path(), it.tls);
-            let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
+            let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports.current) };
             Served::start("unsubscribe", Arc::new(endpoint).serve(listener))
         });
         let served = served.transpose().map_err(SetupError::System)?;
@@ -205,10 +158,11 @@ impl ListServer {
         let work = move || serve(&runtime, grace, observer, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
+        let addresses = opened.addresses;
         Ok(ListServer {
             phase,
             thread,
-            running,
+            handle,
             addresses,
             notices,
             watched,
@@ -221,7 +175,7 @@ impl ListServer {
 
     /// Whether no part of it has come to an end by itself, which it does when it panics.
     pub fn is_running(&self) -> bool {
-        !self.thread.is_finished() && self.running.is_running()
+        !self.thread.is_finished() && self.handle.is_running()
     }
 
     /// Reads the file of the keys again ([`KeyFile`]): the last key in it signs from now on.
@@ -242,7 +196,7 @@ impl ListServer {
         let reloader = self.reloader();
         let reload: Box<Reload> = Box::new(move |file, text| reloader.reload(read(file, text)));
         // The first stays.
-        let _ = self.running.reload.set(reload);
+        let _ = self.handle.reload.set(reload);
     }
 
     /// What takes on another configuration.
@@ -258,10 +212,62 @@ impl ListServer {
         if let Err(panic) = self.thread.join() {
             std::panic::resume_unwind(panic);
         }
-        let left = self.running.stop();
+        let left = self.handle.stop();
         [self.watched, self.served].into_iter().flatten().for_each(Served::stop);
         left
     }
+}
+
+/// What may need rights that the server gives up at its start: ports, keys and certificates.
+struct Opened {
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
+    frame: Option<Frame>,
+    one_click: Option<TcpListener>,
+    tls: Option<TlsAcceptor>,
+    signers: Vec<Signer>,
+}
+
+impl Opened {
+    fn open(settings: &Serving) -> Result<Opened, SetupError> {
+        let listeners = settings.listener.iter().map(|it| bind(it.address));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        let frame = settings.live.as_ref().map(Frame::open).transpose()?;
+        let addresses: Result<_, _> = listeners.iter().map(TcpListener::local_addr).collect();
+        let addresses = addresses.map_err(SetupError::System)?;
+        let one_click = settings.unsubscribe.as_ref().map(|it| bind(it.address)).transpose()?;
+        let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
+        let signers = settings.dkim.iter().map(Signer::load).collect::<Result<_, _>>()?;
+        Ok(Opened { listeners, addresses, frame, one_click, tls, signers })
+    }
+}
+
+/// Opens the register of subscribers and reads the keys, both beside `spool`.
+fn persistent_state(
+    settings: &Serving,
+    spool: &Path,
+    observer: SharedObserver,
+) -> Result<PersistentState, SetupError> {
+    let subscribers = SubscriberStore::open(&SubscriberStore::beside(spool));
+    let subscribers = subscribers.map_err(SetupError::Subscribers)?;
+    let keys = KeyFile::read_or_make(&KeyFile::beside(spool), now())?.token_keys();
+    let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
+    Ok(PersistentState::new(observer, subscribers, keys, memory))
+}
+
+/// Starts delivery for the lists of `settings`.
+fn deliver(
+    settings: &Serving,
+    lists: &Arc<Lists>,
+    persistent: &PersistentState,
+    observer: impl Observer,
+) -> Result<(DeliveryServer, ServerHandle), ServeError> {
+    let keys = persistent.keys.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let paths = return_paths(keys, &settings.list);
+    let local = Arc::<Lists>::clone(lists);
+    let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
+    DeliveryServer::start_with_lists(delivery, Path::new(&settings.spool), observer, local, paths)
+        .map_err(ServeError::Start)
 }
 
 /// Serves until the phase is another.
@@ -288,44 +294,6 @@ fn serve(
             let _ = timeout(LAST, told.closed()).await;
         }
     });
-}
-
-/// What the sessions share that begin under `settings`.
-pub(crate) fn hall(
-    settings: &Serving,
-    lists: Arc<Lists>,
-    tls: Option<TlsAcceptor>,
-    kept: &PersistentState,
-    postman: DeliveryServer,
-) -> ReceptionContext {
-    ReceptionContext {
-        name: settings.mail.hello.clone(),
-        postman,
-        lists,
-        users: settings.user.clone().into(),
-        tls,
-        observer: kept.observer.clone(),
-        passwords: Arc::clone(&kept.passwords),
-        memory: Arc::clone(&kept.memory),
-        strangers_memory: Arc::clone(&kept.strangers_memory),
-    }
-}
-
-pub(crate) fn terms(
-    settings: &Serving,
-    listener: &Listener,
-    hall: &ReceptionContext,
-) -> SessionConfig {
-    SessionConfig {
-        name: hall.name.clone(),
-        protocol: listener.protocol,
-        auth: if settings.user.is_empty() { AuthUse::Never } else { listener.auth },
-        submission: listener.is_for_submission() && !settings.user.is_empty(),
-        start_tls: hall.tls.is_some() && !listener.implicit_tls,
-        repair: settings.reception.repair,
-        bounds: settings.reception.bounds.clone(),
-        house: hall.house(),
-    }
 }
 
 impl From<SetupError> for ServeError {

@@ -21,7 +21,7 @@ impl Session {
     pub(super) fn command(&mut self, now: Time, command: Command<'_>, out: &mut Vec<Output>) {
         if command.is_detour() {
             self.detours += 1;
-            let bounds = &self.terms.bounds;
+            let bounds = &self.config.bounds;
             if self.detours > self.stress.count(bounds.detours, bounds.stressed.detours) {
                 return self.end("421 4.7.0 this leads nowhere", out);
             }
@@ -58,14 +58,14 @@ impl Session {
         }
         self.transaction = None;
         self.hello = Some(Hello { name: name.to_owned(), extended });
-        let own = self.terms.name.clone();
+        let own = self.config.name.clone();
         if !extended {
             return self.say(&format!("250 {own}"));
         }
-        let size = self.terms.bounds.message.0;
+        let size = self.config.bounds.message.0;
         let mut lines = vec![own, "PIPELINING".into(), format!("SIZE {size}")];
         lines.extend(["8BITMIME", "SMTPUTF8", "ENHANCEDSTATUSCODES"].map(String::from));
-        if self.terms.start_tls && !self.secured {
+        if self.config.start_tls && !self.secured {
             lines.push("STARTTLS".into());
         }
         if self.may_log_in() {
@@ -78,11 +78,11 @@ impl Session {
     }
 
     fn may_log_in(&self) -> bool {
-        self.user.is_none() && self.terms.auth.allows(self.peer.address, self.secured)
+        self.user.is_none() && self.config.auth.allows(self.peer.address, self.secured)
     }
 
     fn start_tls(&mut self, out: &mut Vec<Output>) {
-        if !self.terms.start_tls || self.secured {
+        if !self.config.start_tls || self.secured {
             return self.fault("502 5.5.1 STARTTLS is not offered", out);
         }
         self.say("220 2.0.0 go on");
@@ -91,7 +91,7 @@ impl Session {
     }
 
     fn auth(&mut self, rest: &str, out: &mut Vec<Output>) {
-        if self.terms.auth == AuthUse::Never {
+        if self.config.auth == AuthUse::Never {
             self.fault("502 5.5.1 AUTH is not offered", out);
         } else if self.user.is_some() || self.transaction.is_some() || self.hello.is_none() {
             self.fault("503 5.5.1 once, after EHLO and before MAIL", out);
@@ -130,14 +130,14 @@ impl Session {
         for (keyword, value) in parameters {
             match (keyword.as_str(), value) {
                 ("SIZE", Some(size)) if size.bytes().all(|b| b.is_ascii_digit()) => {
-                    if size.parse::<u64>().unwrap_or(u64::MAX) > self.terms.bounds.message.0 {
+                    if size.parse::<u64>().unwrap_or(u64::MAX) > self.config.bounds.message.0 {
                         return Err("552 5.3.4 the message is too large");
                     }
                 }
                 ("BODY", Some(kind)) if is_one_of(kind, &["7BIT", "8BITMIME"]) => {}
                 ("SMTPUTF8", None) => utf8 = true,
                 // Who wrote the message first (RFC 4954 section 5): nobody here asks for it.
-                ("AUTH", Some(_)) if self.terms.auth != AuthUse::Never => {}
+                ("AUTH", Some(_)) if self.config.auth != AuthUse::Never => {}
                 ("SIZE" | "BODY" | "SMTPUTF8", _) => {
                     return Err("501 5.5.4 the parameter has another value");
                 }
@@ -160,7 +160,7 @@ impl Session {
         };
         let submitter = self.submitter();
         let known = submitter.is_known();
-        let most = if known { self.terms.bounds.recipients.get() as usize } else { STRANGERS };
+        let most = if known { self.config.bounds.recipients.get() as usize } else { STRANGERS };
         let too_many = match transaction.full {
             true => Some("452 4.3.1 too many messages at once, try again later"),
             false if transaction.recipients.len() < most => None,
@@ -169,7 +169,11 @@ impl Session {
         if let Some(reply) = too_many {
             return if known { self.say(reply) } else { self.fault(reply, out) };
         }
-        match self.terms.house.receives(submitter, transaction.sender.as_ref(), &recipient) {
+        match self.config.recipient_policy.receives(
+            submitter,
+            transaction.sender.as_ref(),
+            &recipient,
+        ) {
             RecipientDecision::Local => {}
             RecipientDecision::Relay if known => {}
             RecipientDecision::Refused(reply) if known => return self.say(&reply.to_string()),
@@ -192,9 +196,11 @@ impl Session {
         }
         let recipient = match path {
             Path::Null => return Err(RECIPIENT),
-            Path::Postmaster => {
-                self.terms.house.postmaster().ok_or("550 5.1.1 nobody reads that here")?
-            }
+            Path::Postmaster => self
+                .config
+                .recipient_policy
+                .postmaster()
+                .ok_or("550 5.1.1 nobody reads that here")?,
             Path::Mailbox(text) => mailbox(text, RECIPIENT)?,
         };
         match recipient.is_international() && !utf8 {
@@ -214,8 +220,8 @@ impl Session {
     }
 
     fn begin_text(&mut self, now: Time) {
-        let most = self.terms.bounds.message.0;
-        let repair = self.terms.repair && self.submitter().is_known();
+        let most = self.config.bounds.message.0;
+        let repair = self.config.repair && self.submitter().is_known();
         let transaction = self.transaction.as_mut().expect("it is under way");
         if transaction.intake.is_none() {
             transaction.intake = Some(Intake::new(most, repair));
@@ -274,7 +280,7 @@ impl Session {
         self.detours = 0;
         let taken = intake.expect("it has begun").finish().and_then(|text| {
             let top = &text[..text.len().min(TOP)];
-            match fields(top, "Received") > self.terms.bounds.hops.get() as usize {
+            match fields(top, "Received") > self.config.bounds.hops.get() as usize {
                 true => Err("554 5.4.6 the message goes round in circles"),
                 false => Ok(text),
             }

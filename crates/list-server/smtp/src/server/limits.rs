@@ -94,7 +94,7 @@ pub struct SessionConfig {
     /// How much a session may take.
     pub bounds: Bounds,
     /// Who is at home here.
-    pub house: Arc<dyn RecipientPolicy>,
+    pub recipient_policy: Arc<dyn RecipientPolicy>,
 }
 
 /// Whom a session is with.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The server's side of one session.
 pub struct Session {
-    pub(super) terms: Arc<SessionConfig>,
+    pub(super) config: Arc<SessionConfig>,
     pub(super) peer: Peer,
     pub(super) secured: bool,
     pub(super) user: Option<String>,
@@ -42,9 +42,14 @@ const STOPS: &str = "421 4.3.2 the server stops";
 
 impl Session {
     /// A session that greets `peer`.
-    pub fn new(terms: Arc<SessionConfig>, peer: Peer, now: Time, out: &mut Vec<Output>) -> Session {
+    pub fn new(
+        config: Arc<SessionConfig>,
+        peer: Peer,
+        now: Time,
+        out: &mut Vec<Output>,
+    ) -> Session {
         let mut session = Session {
-            terms,
+            config,
             peer,
             secured: peer.secured,
             user: None,
@@ -64,7 +69,7 @@ impl Session {
             stopping: None,
         };
         let protocol = if session.is_lmtp() { "LMTP" } else { "ESMTP" };
-        session.say(&format!("220 {} {protocol}", session.terms.name));
+        session.say(&format!("220 {} {protocol}", session.config.name));
         session.flush(out);
         session
     }
@@ -96,7 +101,7 @@ impl Session {
 
     /// When [`late`](Session::late) is due, if nothing happens before.
     pub fn deadline(&self) -> Time {
-        let (bounds, stress) = (&self.terms.bounds, self.stress);
+        let (bounds, stress) = (&self.config.bounds, self.stress);
         let stressed = &bounds.stressed;
         let after = |time: Time, span: Span| Time::from_ps(time.ps().saturating_add(span.ps()));
         let step = match &self.state {
@@ -136,19 +141,19 @@ impl Session {
     }
 
     fn has_yet_to_log_in(&self) -> bool {
-        self.terms.submission && !self.submitter().is_known()
+        self.config.submission && !self.submitter().is_known()
     }
 
     /// What it goes by.
-    pub fn terms(&self) -> &SessionConfig {
-        &self.terms
+    pub fn config(&self) -> &SessionConfig {
+        &self.config
     }
 
     /// Goes by other terms from now on, unless a transaction is under way; whether it does.
-    pub fn renew(&mut self, terms: Arc<SessionConfig>, trusted: bool) -> bool {
+    pub fn renew(&mut self, config: Arc<SessionConfig>, trusted: bool) -> bool {
         let between = self.transaction.is_none();
         if between {
-            (self.terms, self.peer.trusted) = (terms, trusted);
+            (self.config, self.peer.trusted) = (config, trusted);
         }
         between
     }
@@ -207,7 +212,7 @@ impl Session {
                 _ => "535 5.7.8 the name or the password is wrong",
             });
             self.logins += 1;
-            if self.logins >= self.terms.bounds.logins.get() {
+            if self.logins >= self.config.bounds.logins.get() {
                 return self.end("421 4.7.0 too many wrong passwords", out);
             }
         }
@@ -236,7 +241,7 @@ impl Session {
     }
 
     pub(super) fn is_lmtp(&self) -> bool {
-        self.terms.protocol == Protocol::Lmtp
+        self.config.protocol == Protocol::Lmtp
     }
 
     /// Who hands over mail. A password says more than a network does.
@@ -345,7 +350,7 @@ impl Session {
     pub(super) fn fault(&mut self, reply: &str, out: &mut Vec<Output>) {
         self.say(reply);
         self.errors += 1;
-        let bounds = &self.terms.bounds;
+        let bounds = &self.config.bounds;
         if self.errors >= self.stress.count(bounds.errors, bounds.stressed.errors) {
             self.end("421 4.7.0 too many errors", out);
         }

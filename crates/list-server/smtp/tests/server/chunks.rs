@@ -47,11 +47,11 @@ fn piece() -> impl Strategy<Value = String> {
 /// Everything said, every message taken.
 fn run(
     bytes: &[u8],
-    terms: SessionConfig,
+    config: SessionConfig,
     mut cut: impl FnMut() -> usize,
 ) -> (String, Vec<Arrival>) {
     let peer = Peer { address: [127, 0, 0, 1].into(), trusted: false, secured: false };
-    let mut it = Talk::with(terms, peer);
+    let mut it = Talk::with(config, peer);
     let mut rest = bytes;
     while !rest.is_empty() && !it.closed {
         let (piece, after) = rest.split_at(cut().clamp(1, rest.len()));
@@ -77,11 +77,11 @@ proptest! {
         let begin = if begin { format!("{hello}{login}") } else { String::new() };
         let bytes = begin + &pieces.concat();
         let protocol = if lmtp { Protocol::Lmtp } else { Protocol::Smtp };
-        let terms = || SessionConfig { protocol, repair, auth: AuthUse::Loopback, ..terms() };
-        let whole = run(bytes.as_bytes(), terms(), || usize::MAX);
-        let single = run(bytes.as_bytes(), terms(), || 1);
+        let config = || SessionConfig { protocol, repair, auth: AuthUse::Loopback, ..config() };
+        let whole = run(bytes.as_bytes(), config(), || usize::MAX);
+        let single = run(bytes.as_bytes(), config(), || 1);
         let mut turn = cuts.iter().cycle();
-        let cut = run(bytes.as_bytes(), terms(), || *turn.next().unwrap());
+        let cut = run(bytes.as_bytes(), config(), || *turn.next().unwrap());
         prop_assert_eq!(&whole, &single);
         prop_assert_eq!(&whole, &cut);
         for arrival in &whole.1 {

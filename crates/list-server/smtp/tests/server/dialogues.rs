@@ -14,7 +14,7 @@ const DATA: (&str, &str) = ("DATA", "354 up to a line with a dot");
 
 #[test]
 fn a_message() {
-    let mut it = Talk::new(terms(), true);
+    let mut it = Talk::new(config(), true);
     assert_eq!(it.said, "220 here.example ESMTP\r\n");
     let extensions = "250-here.example|250-PIPELINING|250-SIZE 50000000|250-8BITMIME|\
         250-SMTPUTF8|250-ENHANCEDSTATUSCODES|250-STARTTLS|250 CHUNKING";
@@ -42,7 +42,7 @@ fn a_message() {
 
 #[test]
 fn a_message_in_one_piece() {
-    let mut it = Talk::new(terms(), true);
+    let mut it = Talk::new(config(), true);
     let all = "EHLO c\r\nMAIL FROM:<>\r\nRCPT TO:<a@b>\r\nRCPT TO:<>\r\nDATA\r\nx\r\n.\r\nQUIT\r\n";
     let said = it.send(all);
     let ends = "250 2.1.0 ok|250 2.1.5 ok|501 5.1.3 that is no address|354 up to a line with a \
@@ -53,12 +53,12 @@ fn a_message_in_one_piece() {
 
 #[test]
 fn chunks() {
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     talk(&mut it, &[MAIL, ("RCPT TO:<a@b>", "250 2.1.5 ok")]);
     assert_eq!(it.send("BDAT 5\r\n.\r\nAB"), "250 2.0.0 ok");
     assert_eq!(it.say("DATA"), "503 5.5.1 BDAT has begun");
     assert_eq!(it.say("RCPT TO:<c@d>"), "503 5.5.1 after MAIL, before the text");
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     talk(&mut it, &[MAIL, ("RCPT TO:<a@b>", "250 2.1.5 ok")]);
     assert_eq!(
         it.send("BDAT 5\r\n.\r\nABBDAT 0\r\nBDAT 5 LAST\r\nC\r\nÄNOOP\r\n"),
@@ -77,7 +77,7 @@ fn chunks() {
 
 #[test]
 fn order_matters() {
-    let mut it = Talk::new(terms(), true);
+    let mut it = Talk::new(config(), true);
     talk(
         &mut it,
         &[
@@ -103,7 +103,7 @@ fn order_matters() {
 
 #[test]
 fn parameters() {
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     talk(
         &mut it,
         &[
@@ -153,7 +153,7 @@ fn lmtp_answers_for_each_recipient() {
 #[test]
 fn passwords() {
     let plain = "AUTH PLAIN AGFubgByaWdodA=="; // NUL ann NUL right
-    let mut it = Talk::greeted(terms(), false);
+    let mut it = Talk::greeted(config(), false);
     assert_eq!(it.say(plain), "538 5.7.11 a password needs TLS");
     assert_eq!(it.say("STARTTLS"), "220 2.0.0 go on");
     // All that was said in plain text is forgotten.
@@ -189,7 +189,7 @@ fn passwords() {
     assert_eq!(it.session.user(), Some("ann"));
     assert_eq!(it.session.trace(false).protocol, "ESMTPSA");
 
-    let mut it = Talk::greeted(terms(), false);
+    let mut it = Talk::greeted(config(), false);
     it.say("STARTTLS");
     it.say("EHLO x");
     it.say("AUTH LOGIN eA==");
@@ -211,7 +211,7 @@ fn passwords_in_plain_text_from_loopback_only() {
         ([192, 0, 2, 1], AuthUse::Loopback, false),
     ] {
         let peer = Peer { address: address.into(), trusted: false, secured: false };
-        let mut it = Talk::with(SessionConfig { auth, ..terms() }, peer);
+        let mut it = Talk::with(SessionConfig { auth, ..config() }, peer);
         assert_eq!(it.say("EHLO x").contains("AUTH"), offered, "{address:?}, {auth:?}");
     }
 }
@@ -219,7 +219,7 @@ fn passwords_in_plain_text_from_loopback_only() {
 /// Commands slipped in behind STARTTLS in plain text are not obeyed under TLS.
 #[test]
 fn nothing_is_injected_before_tls() {
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     let said = it.send("STARTTLS\r\nEHLO evil\r\nMAIL FROM:<a@b>\r\n");
     assert_eq!(said, "220 2.0.0 go on");
     assert_eq!(it.say("MAIL FROM:<a@b>"), "503 5.5.1 say who you are first");
@@ -227,7 +227,7 @@ fn nothing_is_injected_before_tls() {
 
 #[test]
 fn the_line_above_the_message() {
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     talk(&mut it, &[MAIL]);
     let trace = it.session.trace(true);
     assert_eq!(

@@ -6,12 +6,12 @@ use sojourn_smtp::server::{Bounds, Stage, Stress};
 use std::num::NonZeroU32;
 
 fn small() -> SessionConfig {
-    let bounds = Bounds { message: Bytes(1000), ..terms().bounds };
-    SessionConfig { bounds, ..terms() }
+    let bounds = Bounds { message: Bytes(1000), ..config().bounds };
+    SessionConfig { bounds, ..config() }
 }
 
-fn begun(terms: SessionConfig) -> Talk {
-    let mut it = Talk::greeted(terms, true);
+fn begun(config: SessionConfig) -> Talk {
+    let mut it = Talk::greeted(config, true);
     it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
     it
 }
@@ -38,7 +38,7 @@ fn a_large_message_is_refused_and_not_kept() {
 
 #[test]
 fn a_line_without_end_is_not_kept() {
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     it.said.clear();
     for _ in 0..1000 {
         it.hear(&[b'x'; 1000]);
@@ -53,9 +53,9 @@ fn a_line_without_end_is_not_kept() {
 
 #[test]
 fn thousands_of_recipients() {
-    let mut terms = terms();
-    terms.bounds.recipients = NonZeroU32::new(20_000).unwrap();
-    let mut it = Talk::greeted(terms, true);
+    let mut config = config();
+    config.bounds.recipients = NonZeroU32::new(20_000).unwrap();
+    let mut it = Talk::greeted(config, true);
     it.say("MAIL FROM:<a@b>");
     for i in 0..20_000 {
         assert_eq!(it.say(&format!("RCPT TO:<subscriber-{i}@there.example>")), "250 2.1.5 ok");
@@ -64,7 +64,7 @@ fn thousands_of_recipients() {
     assert_eq!(it.send("DATA\r\nx\r\n.\r\n"), "354 up to a line with a dot|250 2.1.1 taken");
     assert_eq!(it.arrivals[0].recipients.len(), 20_000);
     // A stranger has a hundred.
-    let mut it = Talk::greeted(super::terms(), false);
+    let mut it = Talk::greeted(super::config(), false);
     it.say("MAIL FROM:<>");
     for _ in 0..100 {
         assert_eq!(it.say("RCPT TO:<bounces@here.example>"), "250 2.1.5 ok");
@@ -77,7 +77,7 @@ fn thousands_of_recipients() {
 #[test]
 fn a_stranger_names_no_recipients_without_end() {
     for full in [false, true] {
-        let mut it = Talk::greeted(super::terms(), false);
+        let mut it = Talk::greeted(super::config(), false);
         it.say("MAIL FROM:<>");
         (0..100).for_each(|_| drop(it.say("RCPT TO:<bounces@here.example>")));
         if full {
@@ -92,7 +92,7 @@ fn a_stranger_names_no_recipients_without_end() {
 /// How often a server added its line is looked for where servers add lines, and not in 50 MB.
 #[test]
 fn circles_are_looked_for_on_top() {
-    let mut it = begun(terms());
+    let mut it = begun(config());
     let below = format!("{}{}", "a:b\r\n".repeat(210_000), "Received: x\r\n".repeat(101));
     assert!(it.send(&format!("DATA\r\n{below}\r\n.\r\n")).ends_with("|250 2.1.1 taken"));
 }
@@ -104,9 +104,9 @@ fn who_has_yet_to_log_in() {
     const LATE: &str = "421 4.4.2 this takes too long";
     let s = Span::from_s;
     let at = |trusted| {
-        let terms = SessionConfig { submission: true, ..super::terms() };
+        let config = SessionConfig { submission: true, ..super::config() };
         let peer = Peer { address: [192, 0, 2, 7].into(), trusted, secured: true };
-        let mut it = Talk::with(terms, peer);
+        let mut it = Talk::with(config, peer);
         it.say("EHLO x");
         it
     };
@@ -138,7 +138,7 @@ fn who_has_yet_to_log_in() {
 /// A stranger's text, and nothing before it, is not disturbed.
 #[test]
 fn what_gives_way() {
-    let mut it = Talk::greeted(super::terms(), false);
+    let mut it = Talk::greeted(super::config(), false);
     assert_eq!(it.session.stage().0, Stage::Idle);
     it.say("MAIL FROM:<>");
     it.say("RCPT TO:<bounces@here.example>");
@@ -155,7 +155,7 @@ fn what_gives_way() {
 
 #[test]
 fn circles() {
-    let mut it = begun(terms());
+    let mut it = begun(config());
     let line = "Received: from x\r\n\tby y; now\r\n";
     let message = |lines| format!("DATA\r\n{}\r\nReceived: no header\r\n.\r\n", line.repeat(lines));
     assert_eq!(
@@ -168,7 +168,7 @@ fn circles() {
 
 #[test]
 fn a_message_is_given_up_for_memory() {
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.send(&format!("DATA\r\n{}", "x".repeat(10_000)));
     assert!(it.session.occupied() > 10_000);
     it.session.shed();
@@ -182,7 +182,7 @@ fn a_message_is_given_up_for_memory() {
 
 #[test]
 fn recipients_are_given_up_for_memory() {
-    let mut it = begun(terms());
+    let mut it = begun(config());
     assert_eq!(it.say("RCPT TO:<e@f>"), "250 2.1.5 ok");
     it.session.shed();
     let full = "452 4.3.1 too many messages at once, try again later";
@@ -196,7 +196,7 @@ fn recipients_are_given_up_for_memory() {
 
 #[test]
 fn commands_that_lead_nowhere() {
-    let mut it = begun(terms());
+    let mut it = begun(config());
     let nowhere = ["NOOP", "EHLO x", "RSET", "VRFY x", "HELP"];
     for round in 0..2 {
         // One EHLO was said before.
@@ -216,20 +216,20 @@ fn slow_clients() {
     const LATE: &str = "421 4.4.2 this takes too long";
     let s = Span::from_s;
     // A command, letter by letter: what counts is when it is whole.
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     for _ in 0..29 {
         assert_eq!(it.wait(s(10)), "");
         it.hear(b"X");
     }
     assert_eq!((it.wait(s(10)).as_str(), it.closed), (LATE, true));
     // A text that stops, and one that does not stop.
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.say("DATA");
     assert_eq!(it.wait(s(179)), "");
     it.hear(b"x");
     assert_eq!(it.wait(s(179)), "");
     assert_eq!(it.wait(s(1)), LATE);
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.say("DATA");
     for _ in 0..3599 {
         assert_eq!(it.wait(s(1)), "");
@@ -237,7 +237,7 @@ fn slow_clients() {
     }
     assert_eq!(it.wait(s(1)), LATE);
     // A session that is busy with nothing.
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     for _ in 0..72 {
         assert_eq!(it.wait(s(299)), "");
         it.say("NOOP");
@@ -245,7 +245,7 @@ fn slow_clients() {
     assert_eq!(it.wait(s(6 * 3600 - 72 * 299 - 1)), "");
     assert_eq!(it.wait(s(1)), LATE);
     // While its driver writes, a session waits without limit: the driver has limits of its own.
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.prompt = false;
     it.send("DATA\r\n.\r\n");
     assert!(it.session.is_busy());
@@ -262,10 +262,10 @@ fn a_server_that_stops() {
         it.obey(out);
         it.said.clone()
     };
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     assert_eq!((stop(&mut it).as_str(), it.closed), (STOPS, true));
     // A message that is coming may come.
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.say("DATA");
     assert_eq!(stop(&mut it), "");
     assert_eq!(
@@ -274,7 +274,7 @@ fn a_server_that_stops() {
     );
     assert!(it.closed);
     // One that is being written is answered for.
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.prompt = false;
     it.send("DATA\r\n.\r\n");
     assert_eq!(stop(&mut it), "");
@@ -283,7 +283,7 @@ fn a_server_that_stops() {
     it.obey(out);
     assert_eq!(it.said, format!("452 4.1.1 disk full\r\n{STOPS}"));
     // One that does not come is not waited for.
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.say("DATA");
     let mut out = Vec::new();
     it.session.abandon(&mut out);
@@ -298,12 +298,12 @@ fn stress() {
     const LATE: &str = "421 4.4.2 this takes too long";
     let s = Span::from_s;
     let full = Stress::of(10, 10);
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     assert_eq!(it.wait(s(11)), "");
     it.session.set_stress(full);
     assert_eq!(it.wait(s(0)), LATE);
     // Commands in time do not help without a message.
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     it.session.set_stress(full);
     it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
     for _ in 0..6 {
@@ -312,7 +312,7 @@ fn stress() {
     }
     assert_eq!(it.wait(s(6)), LATE);
     // A text has the time that it needs at 500 octets a second.
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.session.set_stress(full);
     it.say("DATA");
     for _ in 0..20 {
@@ -320,7 +320,7 @@ fn stress() {
         assert_eq!(it.wait(s(9)), "");
     }
     assert_eq!(it.wait(s(10)), LATE);
-    let mut it = begun(terms());
+    let mut it = begun(config());
     it.session.set_stress(full);
     it.say("DATA");
     for _ in 0..6 {
@@ -330,11 +330,11 @@ fn stress() {
     it.hear(b"x");
     assert_eq!(it.wait(s(6)), LATE);
     // One error is enough.
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     it.session.set_stress(full);
     assert_eq!(it.say("X").split('|').nth(1).unwrap(), "421 4.7.0 too many errors");
     // What it is of use for.
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     assert_eq!(it.session.stage(), (Stage::Idle, Time::ZERO));
     assert_eq!(it.say("MAIL FROM:<a@b>"), "250 2.1.0 ok");
     assert_eq!(it.session.stage().0, Stage::Busy);

@@ -14,7 +14,7 @@ use sojourn_smtp::server::{
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::sync::Arc;
 
-/// A house with the mailbox `bounces@here.example`, and a neighbour to whom nothing goes.
+/// A server with the mailbox `bounces@here.example`, beside a domain that gets no mail.
 struct Here;
 
 impl RecipientPolicy for Here {
@@ -48,7 +48,7 @@ fn reply(code: u16, text: &str) -> Reply {
     Reply { code, enhanced, lines: vec![text.into()] }
 }
 
-fn terms() -> SessionConfig {
+fn config() -> SessionConfig {
     SessionConfig {
         name: "here.example".into(),
         protocol: Protocol::Smtp,
@@ -57,12 +57,12 @@ fn terms() -> SessionConfig {
         start_tls: true,
         repair: false,
         bounds: defaults(),
-        house: Arc::new(Here),
+        recipient_policy: Arc::new(Here),
     }
 }
 
 fn lmtp() -> SessionConfig {
-    SessionConfig { protocol: Protocol::Lmtp, ..terms() }
+    SessionConfig { protocol: Protocol::Lmtp, ..config() }
 }
 
 /// A session with its driver, which stores at once and knows the password "right".
@@ -77,14 +77,14 @@ struct Talk {
 }
 
 impl Talk {
-    fn new(terms: SessionConfig, trusted: bool) -> Talk {
+    fn new(config: SessionConfig, trusted: bool) -> Talk {
         let peer = Peer { address: [192, 0, 2, 7].into(), trusted, secured: false };
-        Talk::with(terms, peer)
+        Talk::with(config, peer)
     }
 
-    fn with(terms: SessionConfig, peer: Peer) -> Talk {
+    fn with(config: SessionConfig, peer: Peer) -> Talk {
         let (now, mut out) = (Time::ZERO, Vec::new());
-        let session = Session::new(Arc::new(terms), peer, now, &mut out);
+        let session = Session::new(Arc::new(config), peer, now, &mut out);
         let (arrivals, said) = (Vec::new(), String::new());
         let mut talk = Talk { session, now, arrivals, said, closed: false, prompt: true };
         talk.obey(out);
@@ -92,9 +92,9 @@ impl Talk {
     }
 
     /// A session that has said EHLO or LHLO.
-    fn greeted(terms: SessionConfig, trusted: bool) -> Talk {
-        let hello = if terms.protocol == Protocol::Lmtp { "LHLO" } else { "EHLO" };
-        let mut talk = Talk::new(terms, trusted);
+    fn greeted(config: SessionConfig, trusted: bool) -> Talk {
+        let hello = if config.protocol == Protocol::Lmtp { "LHLO" } else { "EHLO" };
+        let mut talk = Talk::new(config, trusted);
         talk.say(&format!("{hello} client.example"));
         talk
     }

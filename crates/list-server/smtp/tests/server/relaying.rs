@@ -39,7 +39,7 @@ fn strangers_reach_who_is_at_home_and_nobody_else() {
         ("<<victim@there.example>>", "501 5.5.2 an address in <> is expected"),
         ("<bounces@here.example,victim@there.example>", no_address),
     ] {
-        let mut it = Talk::greeted(terms(), false);
+        let mut it = Talk::greeted(config(), false);
         assert_eq!(it.say("MAIL FROM:<owner@here.example>"), "250 2.1.0 ok");
         let said = it.say(&format!("RCPT TO:{path}"));
         let answer = if answer.is_empty() {
@@ -54,7 +54,7 @@ fn strangers_reach_who_is_at_home_and_nobody_else() {
 /// Who is trusted names recipients as their own hosts do: nothing is rewritten.
 #[test]
 fn local_parts_are_their_hosts_business() {
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     it.say("MAIL FROM:<>");
     for path in ["a%b@there.example", "a!b@there.example", "\"a@b\"@there.example"] {
         assert_eq!(it.say(&format!("RCPT TO:<{path}>")), "250 2.1.5 ok");
@@ -68,7 +68,7 @@ fn local_parts_are_their_hosts_business() {
 
 #[test]
 fn strangers_are_tired_of_soon() {
-    let mut it = Talk::greeted(terms(), false);
+    let mut it = Talk::greeted(config(), false);
     it.say("MAIL FROM:<>");
     let said: Vec<_> = (0..20).map(|_| it.say("RCPT TO:<victim@there.example>")).collect();
     assert!(said[..19].iter().all(|said| said == "554 5.7.1 mail is not sent on for you"));
@@ -79,7 +79,7 @@ fn strangers_are_tired_of_soon() {
 /// A page in a browser can make it send a form to any port of its own machine, which is trusted.
 #[test]
 fn browsers_are_no_mailers() {
-    let mut it = Talk::new(terms(), true);
+    let mut it = Talk::new(config(), true);
     let said = it.send("POST / HTTP/1.1\r\nHost: here\r\n\r\nEHLO x\r\nMAIL FROM:<a@b>\r\n");
     assert_eq!(said, "421 4.7.0 this is not HTTP");
     assert!(it.closed);
@@ -93,7 +93,7 @@ fn nothing_is_smuggled() {
     const EVIL: &str = "MAIL FROM:<evil@x>\r\nRCPT TO:<victim@y>\r\nDATA\r\nevil\r\n";
     for end in ["\n.\n", "\n.\r\n", "\r\n.\n", "\r.\r", "\r\n.\r", "\r.\r\n", "\r\n\0.\r\n"] {
         for (repair, trusted) in [(false, true), (true, true), (true, false)] {
-            let mut it = Talk::greeted(SessionConfig { repair, ..terms() }, trusted);
+            let mut it = Talk::greeted(SessionConfig { repair, ..config() }, trusted);
             it.send("MAIL FROM:<a@b>\r\nRCPT TO:<bounces@here.example>\r\nDATA\r\n");
             let said = it.send(&format!("one{end}{EVIL}.\r\n"));
             let good = repair && trusted || end.contains('\0');
@@ -110,12 +110,12 @@ fn nothing_is_smuggled() {
         }
     }
     // Who ends lines with LF doubles the dots behind it.
-    let mut it = Talk::greeted(SessionConfig { repair: true, ..terms() }, true);
+    let mut it = Talk::greeted(SessionConfig { repair: true, ..config() }, true);
     it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
     it.send("one\n..\n...two\n.\n..\r\n.\r\n");
     assert_eq!(it.arrivals[0].text, b"one\r\n.\r\n..two\r\n\r\n.\r\n");
     // A command that ends with LF alone is none.
-    let mut it = Talk::greeted(terms(), true);
+    let mut it = Talk::greeted(config(), true);
     assert_eq!(
         it.send("NOOP\nNOOP\r\n"),
         "500 5.5.2 a line is text in UTF-8 that ends with CRLF|250 2.0.0 here"
@@ -123,11 +123,12 @@ fn nothing_is_smuggled() {
     assert_eq!(it.send("NOOP\rNOOP\r\n"), "500 5.5.2 a line is text in UTF-8 that ends with CRLF");
 }
 
-/// Whom the house is asked about: a network's client, and a user once the password was right.
+/// The recipient policy is asked about a network's client, and about a user once the password was
+/// right.
 #[test]
-fn the_house_is_told_who_submits() {
+fn the_policy_knows_who_submits() {
     let peer = Peer { address: [127, 0, 0, 1].into(), trusted: true, secured: false };
-    let mut it = Talk::with(SessionConfig { auth: AuthUse::Loopback, ..terms() }, peer);
+    let mut it = Talk::with(SessionConfig { auth: AuthUse::Loopback, ..config() }, peer);
     it.say("EHLO x");
     assert_eq!(it.session.submitter(), Submitter::Network(peer.address));
     it.say("AUTH PLAIN AGFubgB3cm9uZw==");
@@ -136,5 +137,5 @@ fn the_house_is_told_who_submits() {
     assert_eq!(it.session.submitter(), Submitter::User("ann"));
     it.say("MAIL FROM:<other@there.example>");
     assert_eq!(it.say("RCPT TO:<users@there.example>"), "550 5.1.1 not as ann");
-    assert_eq!(Talk::greeted(terms(), false).session.submitter(), Submitter::Untrusted);
+    assert_eq!(Talk::greeted(config(), false).session.submitter(), Submitter::Untrusted);
 }

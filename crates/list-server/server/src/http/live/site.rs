@@ -30,7 +30,7 @@ pub(crate) struct Site {
     /// The page itself.
     pub(crate) page: String,
     pub(crate) board: Board,
-    pub(crate) postman: DeliveryServer,
+    pub(crate) delivery: DeliveryServer,
     /// How many sessions clients have with the reception.
     pub(crate) reception: Box<dyn Fn() -> usize + Send + Sync>,
 }
@@ -97,7 +97,7 @@ async fn tick(shared: &Shared) {
 impl Shared {
     /// Who is connected; nothing when the engine does not answer.
     async fn crowd(&self) -> Option<Crowd> {
-        let delivering = timeout(ANSWER, self.site.postman.sessions()).await.ok()?.ok()?;
+        let delivering = timeout(ANSWER, self.site.delivery.sessions()).await.ok()?.ok()?;
         Some(Crowd { delivering, reception: (self.site.reception)() })
     }
 

@@ -35,7 +35,7 @@ pub enum NotEntered {
     /// There are as many subscribers as may be.
     Full,
     /// The book cannot be read or written.
-    SubscriberStore(SubscriberError),
+    Store(SubscriberError),
 }
 
 impl SubscriberStore {
@@ -56,9 +56,7 @@ impl SubscriberStore {
     ) -> Result<Vec<u32>, NotEntered> {
         let entered = self.enter_recipients(&key(list), recipients, now.div_euclid(DAY), most);
         entered
-            .map_err(|error| {
-                NotEntered::SubscriberStore(SubscriberError { path: self.path.clone(), error })
-            })?
+            .map_err(|error| NotEntered::Store(SubscriberError { path: self.path.clone(), error }))?
             .ok_or(NotEntered::Full)
     }
 
