@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_mail::Address;
+use sojourn_smtp::Address;
 
 fuzz_target!(|text: &str| {
     let Ok(address) = text.parse::<Address>() else { return };

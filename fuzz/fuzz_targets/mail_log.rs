@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_maillog::view::{Rows, Tally, Waiting};
-use sojourn_maillog::{Counts, Reader, Settings, View};
+use sojourn_mail_logs::view::{Rows, Tally, Waiting};
+use sojourn_mail_logs::{Counts, Reader, Settings, View};
 
 const NEWEST: i64 = 1_798_761_600_000_000;
 

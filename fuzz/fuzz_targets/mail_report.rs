@@ -5,16 +5,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_mail::Address;
-use sojourn_mail::report::verp::{Reading, decode, encode};
-use sojourn_mail::report::{Action, Outcome, PARSED_MAX, Returned, outcomes, returned};
+use sojourn_mail_engine::bounce::{Action, Outcome, PARSED_MAX, Returned, outcomes, returned};
+use sojourn_mail_engine::list::return_path::{Reading, decode_verp, encode_verp};
+use sojourn_smtp::Address;
 use std::collections::BTreeSet;
 
 fuzz_target!(|bytes: &[u8]| {
     let list: Address = "list-bounces@here".parse().expect("it is one");
     let subscriber: Address = "Sub+scriber@x.example".parse().expect("it is one");
-    let path = encode(&list, &subscriber).expect("it is short");
-    assert_eq!(decode(&list, &path), Some(Reading::Of(subscriber.clone())));
+    let path = encode_verp(&list, &subscriber).expect("it is short");
+    assert_eq!(decode_verp(&list, &path), Some(Reading::Of(subscriber.clone())));
 
     let outcomes = outcomes(bytes);
     for outcome in outcomes.iter().flatten() {
@@ -52,9 +52,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // An address that is a return path names the same subscriber when its path is made anew.
     if let Some(address) = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok())
-        && let Some(Reading::Of(named)) = decode(&list, &address)
-        && let Some(again) = encode(&list, &named)
+        && let Some(Reading::Of(named)) = decode_verp(&list, &address)
+        && let Some(again) = encode_verp(&list, &named)
     {
-        assert_eq!(decode(&list, &again), Some(Reading::Of(named)));
+        assert_eq!(decode_verp(&list, &again), Some(Reading::Of(named)));
     }
 });

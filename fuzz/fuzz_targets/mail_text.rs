@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_mail::smtp::{Canonical, Stuffer};
+use sojourn_smtp::{Canonical, Stuffer};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&size, bytes)) = bytes.split_first() else { return };

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_mail::smtp::{Client, Envelope, Output, Step, Tls};
+use sojourn_smtp::client::{Client, Envelope, Output, Step, Tls};
 
 /// Transactions of a session, and how many of them may be under way.
 const TRANSACTIONS: usize = 5;

@@ -6,20 +6,19 @@
 use libfuzzer_sys::fuzz_target;
 use sojourn_core::Time;
 use sojourn_core::parameters::defaults;
-use sojourn_mail::Address;
-use sojourn_mail::smtp::server::{
-    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,
+use sojourn_smtp::server::{
+    Arrival, AuthUse, RecipientPolicy, Output, Peer, Protocol, Session, Submitter, SessionConfig, Verdict, RecipientDecision,
 };
-use sojourn_mail::smtp::{Enhanced, Reply};
+use sojourn_smtp::{Address, Enhanced, Reply};
 use std::sync::Arc;
 
 struct Here;
 
-impl House for Here {
-    fn receives(&self, _: Submitter<'_>, _: Option<&Address>, recipient: &Address) -> Welcome {
+impl RecipientPolicy for Here {
+    fn receives(&self, _: Submitter<'_>, _: Option<&Address>, recipient: &Address) -> RecipientDecision {
         match recipient.domain() {
-            "here" => Welcome::Anybody,
-            _ => Welcome::Trusted,
+            "here" => RecipientDecision::Local,
+            _ => RecipientDecision::Relay,
         }
     }
 
@@ -29,7 +28,7 @@ impl House for Here {
 }
 
 fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
-    let terms = Terms {
+    let config = SessionConfig {
         name: "here".into(),
         protocol: if first & 1 == 0 { Protocol::Smtp } else { Protocol::Lmtp },
         auth: AuthUse::Loopback,
@@ -37,11 +36,11 @@ fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
         submission: first & 4 == 0,
         repair: first & 2 == 0,
         bounds: defaults(),
-        house: Arc::new(Here),
+        recipient_policy: Arc::new(Here),
     };
     let peer = Peer { address: [127, 0, 0, 1].into(), trusted: first & 4 == 0, secured: false };
     let mut out = Vec::new();
-    let mut session = Session::new(Arc::new(terms), peer, Time::ZERO, &mut out);
+    let mut session = Session::new(Arc::new(config), peer, Time::ZERO, &mut out);
     let (mut said, mut arrivals) = (Vec::new(), Vec::new());
     for piece in bytes.chunks(size) {
         session.received(Time::ZERO, piece, &mut out);

@@ -166,7 +166,7 @@ def test_every_verb_takes_the_same_file(server):
         assert "trustd" in done.stderr
 
 
-DKIM = Path(__file__).parents[2] / "crates" / "postman" / "tests" / "keys" / "ed25519.pem"
+DKIM = Path(__file__).parents[2] / "crates/list-server/server/tests/keys/ed25519.pem"
 USER = "nobody"
 
 

@@ -3,14 +3,14 @@
 use crate::refused;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use sojourn_internet as internet;
 use sojourn_study::read_settings;
+use sojourn_testnet::{TestNet, TestNetConfig};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What there is in a small internet.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct World(internet::World);
+pub(crate) struct World(TestNetConfig);
 
 #[pymethods]
 impl World {
@@ -25,7 +25,7 @@ impl World {
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<Internet> {
-        let started = py.detach(|| internet::Internet::start(&self.0));
+        let started = py.detach(|| TestNet::start(&self.0));
         let started = started.map_err(|error| PyOSError::new_err(error.to_string()))?;
         Ok(Internet(Mutex::new(Some(started))))
     }
@@ -33,10 +33,10 @@ impl World {
 
 /// A small internet that runs until it is stopped.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct Internet(Mutex<Option<internet::Internet>>);
+pub(crate) struct Internet(Mutex<Option<TestNet>>);
 
 impl Internet {
-    fn with<T>(&self, act: impl FnOnce(&internet::Internet) -> T) -> PyResult<T> {
+    fn with<T>(&self, act: impl FnOnce(&TestNet) -> T) -> PyResult<T> {
         let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stopped = || PyOSError::new_err("the internet was stopped");
         running.as_ref().map(act).ok_or_else(stopped)
@@ -55,7 +55,7 @@ impl Internet {
 
     #[getter]
     fn smtp_port(&self) -> PyResult<u16> {
-        self.with(internet::Internet::smtp_port)
+        self.with(TestNet::smtp_port)
     }
 
     #[getter]
@@ -66,7 +66,7 @@ impl Internet {
     fn accepted(&self, known: usize) -> PyResult<Vec<Accepted>> {
         self.with(|it| {
             let accepted = it.accepted_since(known).into_iter();
-            let tuple = |one: internet::Acceptance| {
+            let tuple = |one: sojourn_testnet::Acceptance| {
                 let at = (it.started_unix() + one.at).as_secs_f64();
                 let (message, recipient) = (one.message.to_string(), one.recipient.into());
                 let place = (one.session, one.transaction, one.turns);

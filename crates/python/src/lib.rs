@@ -250,7 +250,7 @@ fn columns(py: Python<'_>, rows: study::Rows) -> PyResult<Bound<'_, PyDict>> {
 /// Everything a study can name, as JSON.
 #[pyfunction]
 fn registry() -> String {
-    study::registry(sojourn_postman::registry())
+    study::registry(sojourn_list_server::registry())
 }
 
 /// The JSON Schema of study files.

@@ -6,10 +6,12 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_mail::Address;
-use sojourn_mail::engine::{MessageId, Operation, Selection};
-use sojourn_mail::policy::timeouts::Timeouts;
-use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, control, private, spool};
+use sojourn_list_server::{DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control};
+use sojourn_mail_engine::policy::timeouts::Timeouts;
+use sojourn_mail_engine::{MessageId, Operation, Selection};
+use sojourn_mail_spool as spool;
+use sojourn_mail_spool::private;
+use sojourn_smtp::Address;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -33,7 +35,7 @@ pub(super) struct MailSettings(Settings);
 impl MailSettings {
     #[staticmethod]
     fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<MailSettings> {
-        let complete = sojourn_postman::complete;
+        let complete = sojourn_list_server::complete;
         let read = sojourn_study::read_settings(text, source, &overrides, complete);
         read.map(MailSettings).map_err(refused)
     }
@@ -60,8 +62,8 @@ impl MailSettings {
 /// A running list server.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(super) struct MailServer {
-    postman: Postman,
-    running: Mutex<Option<Running>>,
+    postman: DeliveryServer,
+    running: Mutex<Option<ServerHandle>>,
     tally: Tally,
     notices: Vec<String>,
 }
@@ -79,12 +81,12 @@ impl MailServer {
         let settings = settings.0.clone();
         let tally = Tally::default();
         let started = match log {
-            None => py.detach(|| Postman::start(settings, &spool, tally.clone())),
+            None => py.detach(|| DeliveryServer::start(settings, &spool, tally.clone())),
             Some(path) => {
                 let file = private::append(&path);
                 let file = file.map_err(|why| failed(format!("{}: {why}", path.display())))?;
                 let log = Log::new(file, settings.network.port);
-                py.detach(|| Postman::start(settings, &spool, (tally.clone(), log)))
+                py.detach(|| DeliveryServer::start(settings, &spool, (tally.clone(), log)))
             }
         };
         let (postman, mut running) = started.map_err(failed)?;

@@ -4,8 +4,8 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_maillog::view::{Rows, Tally, Waiting};
-use sojourn_maillog::{Column, Columns, Counts, Problems, Range, Reader, Settings, mailer};
+use sojourn_mail_logs::view::{Rows, Tally, Waiting};
+use sojourn_mail_logs::{Column, Columns, Counts, Problems, Range, Reader, Settings, mailer};
 
 /// A delivery log being read.
 #[pyclass(module = "sojourn._core")]

@@ -4,9 +4,10 @@ use super::mail::failed;
 use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_mail::Address;
-use sojourn_postman::reception::{self, Dkim, Reloader, hash_password};
-use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
+use sojourn_list_server::{
+    Dkim, KeyFile, Lines, Log, Reloader, Serving, SubscriberStore, hash_password,
+};
+use sojourn_smtp::Address;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ impl ServeSettings {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<ServeSettings> {
-        let complete = sojourn_postman::complete;
+        let complete = sojourn_list_server::complete;
         let serving = sojourn_study::read_settings(text, source, &overrides, complete);
         let serving = serving.map_err(refused)?;
         Ok(ServeSettings { serving, source: source.into(), overrides })
@@ -56,14 +57,14 @@ impl ServeSettings {
     /// The file that keeps the lists' bounces.
     #[getter]
     fn book(&self) -> PathBuf {
-        Book::beside(self.serving.spool.as_ref())
+        SubscriberStore::beside(self.serving.spool.as_ref())
     }
 }
 
 /// A running server.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(super) struct ListServer {
-    server: Mutex<Option<MailServer>>,
+    server: Mutex<Option<sojourn_list_server::ListServer>>,
     /// The log's file, and what writes there.
     log: Option<(PathBuf, Lines<Box<dyn Write + Send>>)>,
     again: Again,
@@ -112,14 +113,14 @@ impl Again {
     }
 
     fn parse(&self, text: &str) -> Result<Serving, String> {
-        let (file, complete) = (self.file.display().to_string(), sojourn_postman::complete);
+        let (file, complete) = (self.file.display().to_string(), sojourn_list_server::complete);
         let read = sojourn_study::read_settings(text, &file, &self.overrides, complete);
         read.map_err(|why| why.to_string())
     }
 }
 
 impl ListServer {
-    fn server(&self) -> MutexGuard<'_, Option<MailServer>> {
+    fn server(&self) -> MutexGuard<'_, Option<sojourn_list_server::ListServer>> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -143,20 +144,21 @@ impl ListServer {
             Some(path) => {
                 let (is_new, file) = (!path.exists(), open(path)?);
                 if let Some(user) = settings.reception.run_as.as_ref().filter(|_| is_new) {
-                    reception::give(path, user);
+                    sojourn_list_server::give(path, user);
                 }
                 Box::new(file)
             }
         };
         let (lines, port) = (Lines::new(out), settings.network.port);
-        let logs = (Log::new(lines.clone(), port), Mutex::new(Log::new(lines.clone(), port)));
-        let mut server =
-            py.detach(|| MailServer::start(settings, page, logs.0, logs.1)).map_err(failed)?;
+        let logs = (Log::new(lines.clone(), port), Log::new(lines.clone(), port));
+        let mut server = py
+            .detach(|| sojourn_list_server::ListServer::start(settings, page, logs.0, logs.1))
+            .map_err(failed)?;
         let addresses = server.addresses.iter().map(ToString::to_string).collect();
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
         let unsubscribe = server.unsubscribe.map(|it| it.to_string());
         let mut notices = std::mem::take(&mut server.notices);
-        notices.extend(log.as_deref().and_then(sojourn_postman::private::exposed));
+        notices.extend(log.as_deref().and_then(sojourn_mail_spool::private::exposed));
         let log = log.map(|path| (path, lines));
         let again = Again { file, overrides };
         let (reloader, on_ask) = (server.reloader(), again.clone());
@@ -167,7 +169,7 @@ impl ListServer {
 
     /// Whether it still serves.
     fn is_running(&self) -> bool {
-        self.server().as_ref().is_some_and(MailServer::is_running)
+        self.server().as_ref().is_some_and(sojourn_list_server::ListServer::is_running)
     }
 
     /// Reads its configuration again and goes by it; what is to be said about it.
@@ -200,14 +202,14 @@ impl ListServer {
 }
 
 fn open(path: &Path) -> PyResult<File> {
-    sojourn_postman::private::append(path)
+    sojourn_mail_spool::private::append(path)
         .map_err(|why| failed(format!("{}: {why}", path.display())))
 }
 
 /// What to tell the operator where others than the owner may read or write a file.
 #[pyfunction]
 pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
-    sojourn_postman::private::exposed(&path)
+    sojourn_mail_spool::private::exposed(&path)
 }
 
 /// A list's return path, a subscriber, its score, its last bounce and since when it is suspended
@@ -217,8 +219,8 @@ type Member = (String, String, f64, i64, Option<i64>, Option<String>, String);
 /// All whose mail came back, those who are suspended first.
 #[pyfunction]
 pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
-    let members = Book::open(&path).and_then(|book| book.members()).map_err(failed)?;
-    let tuple = |it: sojourn_postman::Member| {
+    let members = SubscriberStore::open(&path).and_then(|book| book.members()).map_err(failed)?;
+    let tuple = |it: sojourn_list_server::Member| {
         let standing = it.standing;
         let since = standing.suspended;
         (it.list, it.subscriber, standing.score, standing.last, since, it.status, it.reason)
@@ -233,14 +235,16 @@ pub(super) fn forget_bounces(path: PathBuf, bounces: &str, subscriber: &str) -> 
         text.parse::<Address>().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
     };
     let (list, subscriber) = (address(bounces)?, address(subscriber)?);
-    Book::open(&path).and_then(|mut book| book.forget(&list, &subscriber)).map_err(failed)
+    SubscriberStore::open(&path)
+        .and_then(|mut book| book.forget(&list, &subscriber))
+        .map_err(failed)
 }
 
 /// Those who have unsubscribed, by list, the last one first: the list's return path, the address,
 /// and when (seconds since 1970).
 #[pyfunction]
 pub(super) fn unsubscribed(path: PathBuf) -> PyResult<Vec<(String, String, i64)>> {
-    Book::open(&path).and_then(|book| book.left()).map_err(failed)
+    SubscriberStore::open(&path).and_then(|book| book.left()).map_err(failed)
 }
 
 /// A list's return path, a day (counted from 1970), why mail of that day is not verified, how much.
@@ -249,7 +253,7 @@ type Counted = (String, i64, String, u64);
 /// Mail to return paths that is not verified, by list, the newest first.
 #[pyfunction]
 pub(super) fn unverified_mail(path: PathBuf) -> PyResult<Vec<Counted>> {
-    let counted = Book::open(&path).and_then(|book| book.counted()).map_err(failed)?;
+    let counted = SubscriberStore::open(&path).and_then(|book| book.counted()).map_err(failed)?;
     Ok(counted.into_iter().map(|it| (it.list, it.day, it.kind, it.number)).collect())
 }
 
@@ -276,7 +280,7 @@ pub(super) fn sign_often(
     times: u32,
 ) -> PyResult<()> {
     let dkim = Dkim { domain, selector: "s".into(), key };
-    py.detach(|| reception::sign_often(&dkim, &text, times)).map_err(failed)
+    py.detach(|| sojourn_list_server::sign_often(&dkim, &text, times)).map_err(failed)
 }
 
 /// The hash of a password, as it stands in a configuration.

@@ -4,11 +4,12 @@ use super::{Model, Part, Topic};
 use sojourn_core::files::{Open, text};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams};
-use sojourn_mail::MailCase;
-use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
-use sojourn_mail::study::{Arrivals, Cause, List, Policy};
-use sojourn_mail::world::Machine;
-use sojourn_mail::world::internet::{Internet, Peer};
+use sojourn_mail_engine::policy::{
+    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+};
+use sojourn_mail_model::internet::{Internet, Peer};
+use sojourn_mail_model::world::Machine;
+use sojourn_mail_model::{Arrivals, Cause, List, MailCase, Policy};
 
 impl Model for MailCase {
     fn files(&mut self) -> Vec<&mut String> {

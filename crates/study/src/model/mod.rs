@@ -10,14 +10,14 @@ use sojourn_core::files::Open;
 use sojourn_core::parameters::{Entry, Field, Parameters, Refusal, Setting, Shape, Table, Value};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary};
 use sojourn_fabric::FabricCase;
-use sojourn_mail::MailCase;
+use sojourn_mail_model::MailCase;
 use std::fmt;
 
 /// All models. The first is that of a study that names none.
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry::of::<FabricCase>(&sojourn_fabric::VOCABULARY),
     ModelEntry::of::<ArrayCase>(&sojourn_array::VOCABULARY),
-    ModelEntry::of::<MailCase>(&sojourn_mail::study::VOCABULARY),
+    ModelEntry::of::<MailCase>(&sojourn_mail_model::VOCABULARY),
 ];
 
 /// A case of a model, as a study sees it.

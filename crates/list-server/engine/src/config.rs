@@ -1,0 +1,93 @@
+//! What a list server is set to.
+
+use crate::policy::checkpoint::CheckpointKind;
+use crate::policy::order::OrderKind;
+use crate::policy::retry::RetryKind;
+use crate::policy::split::SplitKind;
+use crate::policy::timeouts::TimeoutsKind;
+use crate::policy::{DomainLimits, Limits, checkpoint, order, retry, split, timeouts};
+use crate::{Engine, Timer};
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Span, nested, parameters};
+use sojourn_smtp::Address;
+use sojourn_smtp::client::Tls;
+
+parameters! {
+    /// A list server.
+    pub struct Config: "mail" {
+        /// The name it gives itself in EHLO: a domain, or an address literal such as
+        /// `[192.0.2.1]`.
+        pub hello: String,
+        /// How a message's recipients are split into envelopes.
+        pub split: SplitKind = SplitKind::ByDestination(defaults::<split::ByDestination>()),
+        /// In what order they are served.
+        pub order: OrderKind = OrderKind::PastDelay(defaults::<order::PastDelay>()),
+        /// How long to wait at each step of a session.
+        pub timeouts: TimeoutsKind = TimeoutsKind::Passes(defaults::<timeouts::Passes>()),
+        /// When what is done is written to stable storage.
+        pub checkpoint: CheckpointKind = CheckpointKind::Group(defaults::<checkpoint::Group>()),
+        /// When to try again.
+        pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
+        /// How many sessions may be open.
+        pub limits: Limits = defaults::<Limits>(),
+        /// Domains with limits of their own.
+        pub domain: Vec<DomainLimits> = Vec::new(),
+        /// Senders whose return path names the recipient (VERP): `list-bounces@host` becomes
+        /// `list-bounces+user=domain@host`. Each recipient of theirs gets a transaction of its own.
+        /// This is for lists whose bounces another program reads; those at home have tokens.
+        pub verp: Vec<Address> = Vec::new(),
+        /// Whether sessions turn to TLS.
+        pub tls: Tls = Tls::Opportunistic,
+        /// How long a message is tried; then it goes back (RFC 5321 section 4.5.4.1: 4 to 5 days;
+        /// the paper's "Futures" would have 24 hours).
+        pub lifetime: Span = Span::from_s(5 * 86_400),
+    }
+}
+
+/// Nobody is tried for longer.
+const LONGEST: Span = Span::from_s(90 * 86_400);
+
+nested!(Config);
+
+impl Check for Config {
+    fn check(&self) -> Result<(), Refusal> {
+        let name = |c: char| c.is_ascii_alphanumeric() || ".-[]:".contains(c);
+        if self.hello.is_empty() || !self.hello.chars().all(name) {
+            let given = Value::Text(self.hello.clone());
+            return Err(Refusal::value(&given, "a domain or an address literal").under("hello"));
+        }
+        // The engine's clock has room for as much again, and lasts 213 days.
+        if self.lifetime > LONGEST {
+            let given = Value::Text(self.lifetime.to_string());
+            return Err(Refusal::value(&given, "at most 90d").under("lifetime"));
+        }
+        for (i, it) in self.domain.iter().enumerate() {
+            if self.domain[..i].iter().any(|before| before.is_for(&it.name)) {
+                let given = Value::Text(it.name.clone());
+                let refusal = Refusal::value(&given, "a domain that has no limits yet");
+                return Err(refusal.under("name").among(i).under("domain"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Goes by other settings from now on. What is under way ends as it began; the name stays.
+    pub(super) fn configure(&mut self, config: Config) {
+        let is_shorter = config.lifetime < self.config.lifetime;
+        self.config = config;
+        for number in 0..self.destinations.list.len() as u32 {
+            let destination = &mut self.destinations.list[number as usize];
+            destination.set_limits(&self.config);
+            self.look_at(number);
+        }
+        self.hosts.list.iter_mut().for_each(|host| host.set_limits(&self.config.limits));
+        if is_shorter {
+            for (&id, message) in &self.messages {
+                let expires = message.accepted + self.config.lifetime;
+                self.timers.schedule(expires.max(self.now), Timer::Expiry(id));
+            }
+        }
+    }
+}

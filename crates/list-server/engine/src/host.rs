@@ -1,0 +1,275 @@
+//! Hosts: what is known of each address, shared by all domains whose mail goes there.
+
+use crate::clock::rebase_clock;
+use crate::eviction::{ClockHand, place};
+use crate::policy::Limits;
+use sojourn_core::{Span, Time};
+use sojourn_smtp::client::Tls;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// One address that takes mail.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) address: IpAddr,
+    pub(super) network: u32,
+    /// Destinations whose mail goes here.
+    pub(super) routed: u32,
+    /// All its sessions, and those of them that it has greeted.
+    pub(super) sessions: u32,
+    pub(super) established: u32,
+    /// Failures in a row since it last answered a transaction, when the first was, and until when
+    /// it is left alone.
+    pub(super) failures: u32,
+    pub(super) first_failure: Time,
+    pub(super) down_until: Time,
+    /// Sessions that it is given, as far as is known.
+    allowed: u32,
+    successes: u32,
+    /// A number that it refused to exceed, and until when that is believed.
+    ceiling: (u32, Time),
+    /// Whether its TLS did not work when it was tried.
+    pub(super) tls_broken: bool,
+    /// Whether it broke off a transaction that was begun before the one before it was answered, and
+    /// so gets one after the other.
+    pub(super) no_pipelining: bool,
+    /// Whether it takes transactions whole, commands and message together (PIPELINING, CHUNKING).
+    pub(super) takes_whole: bool,
+    /// Destinations that want a session here.
+    pub(super) line: VecDeque<u32>,
+}
+
+/// Addresses that are near each other.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    /// Its hosts that are known.
+    hosts: u32,
+    pub(super) sessions: u32,
+    /// Destinations that want a session here.
+    pub(super) line: VecDeque<u32>,
+}
+
+/// Whether a host can have one more session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HostCapacity {
+    Free,
+    Full,
+    /// It is left alone until this time.
+    Down(Time),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    pub(super) list: Vec<Host>,
+    pub(super) networks: Vec<Network>,
+    by_address: BTreeMap<IpAddr, u32>,
+    by_prefix: BTreeMap<IpAddr, u32>,
+    free: Vec<u32>,
+    free_networks: Vec<u32>,
+    hand: ClockHand,
+}
+
+impl Hosts {
+    pub(super) fn find_or_add(&mut self, address: IpAddr, limits: &Limits) -> u32 {
+        if let Some(&known) = self.by_address.get(&address) {
+            return known;
+        }
+        self.forget_one(limits.remembered.get());
+        let network = *self.by_prefix.entry(network_of(address)).or_insert_with(|| {
+            place(&mut self.networks, &mut self.free_networks, Network::default())
+        });
+        self.networks[network as usize].hosts += 1;
+        let host = Host {
+            address,
+            network,
+            routed: 0,
+            sessions: 0,
+            established: 0,
+            failures: 0,
+            first_failure: Time::ZERO,
+            down_until: Time::ZERO,
+            allowed: limits.initial.get(),
+            successes: 0,
+            ceiling: (u32::MAX, Time::ZERO),
+            tls_broken: false,
+            no_pipelining: false,
+            takes_whole: false,
+            line: VecDeque::new(),
+        };
+        let number = place(&mut self.list, &mut self.free, host);
+        self.by_address.insert(address, number);
+        number
+    }
+
+    /// How many are known.
+    pub(super) fn known(&self) -> usize {
+        self.by_address.len()
+    }
+
+    /// Forgets one that nobody's mail goes to, where `most` are known.
+    fn forget_one(&mut self, most: u32) {
+        if self.known() < most as usize {
+            return;
+        }
+        let by_address = &self.by_address;
+        let forgotten = self.hand.find(&mut self.list, |it| {
+            let at_rest = it.routed == 0 && it.sessions == 0 && it.line.is_empty();
+            at_rest && by_address.contains_key(&it.address)
+        });
+        let Some(number) = forgotten else { return };
+        let &Host { address, network, .. } = &self.list[number as usize];
+        self.by_address.remove(&address);
+        self.free.push(number);
+        let near = &mut self.networks[network as usize];
+        near.hosts -= 1;
+        if near.hosts == 0 {
+            self.by_prefix.remove(&network_of(address));
+            self.free_networks.push(network);
+        }
+    }
+}
+
+/// The network that an address is in.
+fn network_of(address: IpAddr) -> IpAddr {
+    prefix(address, 24, 64)
+}
+
+impl Host {
+    pub(super) fn rebase_clock(&mut self, by: Span) {
+        for time in [&mut self.first_failure, &mut self.down_until, &mut self.ceiling.1] {
+            rebase_clock(time, by);
+        }
+    }
+
+    /// It is given no more sessions than are set now.
+    pub(super) fn set_limits(&mut self, limits: &Limits) {
+        self.allowed = self.allowed.min(limits.destination.get());
+    }
+
+    /// How a session with it turns to TLS: what was tried and did not work is not tried again where
+    /// it need not.
+    pub(super) fn tls(&self, wanted: Tls) -> Tls {
+        if self.tls_broken && wanted == Tls::Opportunistic { Tls::Never } else { wanted }
+    }
+
+    /// Whether it can have one more session. A host that did not answer last time is given one
+    /// until it answers.
+    pub(super) fn room(&self, now: Time) -> HostCapacity {
+        match self.failures {
+            0 if self.sessions < self.allowed => HostCapacity::Free,
+            0 => HostCapacity::Full,
+            _ if now < self.down_until => HostCapacity::Down(self.down_until),
+            _ if self.sessions == 0 => HostCapacity::Free,
+            _ => HostCapacity::Full,
+        }
+    }
+
+    /// A transaction was answered; whether more sessions fit than before.
+    pub(super) fn answered(&mut self, now: Time, limits: &Limits) -> bool {
+        let recovered = std::mem::take(&mut self.failures) > 0;
+        self.successes += 1;
+        let (ceiling, until) = self.ceiling;
+        let most = if now < until { ceiling } else { u32::MAX };
+        if self.successes < self.allowed || self.allowed >= most.min(limits.destination.get()) {
+            return recovered;
+        }
+        self.successes = 0;
+        self.allowed += 1;
+        true
+    }
+
+    /// It refused or dropped a session while it has others: as many as it greeted, and not more.
+    pub(super) fn overloaded(&mut self, now: Time, limits: &Limits) {
+        self.allowed = self.established.clamp(1, self.allowed);
+        self.successes = 0;
+        self.ceiling = (self.allowed, now + limits.relearn);
+    }
+
+    /// It did not answer, and has no other session: it is left alone, and begins
+    /// again with one session. How many times in a row.
+    pub(super) fn failed(&mut self, now: Time) -> u32 {
+        if self.failures == 0 {
+            self.first_failure = now;
+        }
+        self.failures += 1;
+        self.allowed = 1;
+        self.ceiling = (u32::MAX, now);
+        self.successes = 0;
+        self.failures
+    }
+}
+
+/// The first bits of an address, of IPv4 or of IPv6. An IPv4 address in the form of IPv6 counts as
+/// the former.
+pub fn prefix(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
+    let after = |width: u32, bits: u32| width.saturating_sub(bits);
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let mask = u32::MAX.checked_shl(after(32, v4_bits)).unwrap_or(0);
+            Ipv4Addr::from_bits(v4.to_bits() & mask).into()
+        }
+        IpAddr::V6(v6) => {
+            let mask = u128::MAX.checked_shl(after(128, v6_bits)).unwrap_or(0);
+            Ipv6Addr::from_bits(v6.to_bits() & mask).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::parameters::defaults;
+
+    fn host() -> Host {
+        let mut hosts = Hosts::default();
+        hosts.find_or_add("192.0.2.1".parse().unwrap(), &defaults());
+        hosts.list.pop().unwrap()
+    }
+
+    #[test]
+    fn a_network_has_24_or_64_bits() {
+        let limits = defaults();
+        let mut hosts = Hosts::default();
+        let texts = [
+            "192.0.2.1",
+            "192.0.2.255",
+            "192.0.3.1",
+            "2001:db8::1",
+            "2001:db8:0:0:9::",
+            "192.0.2.1",
+        ];
+        let numbers = texts.map(|text| hosts.find_or_add(text.parse().unwrap(), &limits));
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 0]);
+        assert_eq!(hosts.list.iter().map(|it| it.network).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn concurrency_grows_with_success_and_stays_below_a_refusal_for_a_while() {
+        let (mut host, limits): (_, Limits) = (host(), defaults());
+        assert_eq!((0..5).filter(|_| host.answered(Time::ZERO, &limits)).count(), 1);
+        assert_eq!(host.allowed, 6);
+        host.established = 3;
+        host.overloaded(Time::ZERO, &limits);
+        (0..1000).for_each(|_| assert!(!host.answered(Time::ZERO, &limits)));
+        assert_eq!(host.allowed, 3);
+        let relearnt = Time::ZERO + limits.relearn;
+        assert_eq!((0..1000).filter(|_| host.answered(relearnt, &limits)).count(), 17);
+        assert_eq!(host.allowed, limits.destination.get());
+    }
+
+    #[test]
+    fn a_host_that_did_not_answer_is_probed_by_one_session() {
+        let (mut host, limits): (_, Limits) = (host(), defaults());
+        let (now, later) = (Time::ZERO, Time::ZERO + Span::from_s(60));
+        assert_eq!(host.failed(now), 1);
+        host.down_until = later;
+        assert_eq!(
+            (host.room(now), host.room(later)),
+            (HostCapacity::Down(later), HostCapacity::Free)
+        );
+        host.sessions = 1;
+        assert_eq!(host.room(later), HostCapacity::Full);
+        assert!(host.answered(later, &limits));
+        assert_eq!(host.room(later), HostCapacity::Free);
+    }
+}

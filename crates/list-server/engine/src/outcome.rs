@@ -1,0 +1,416 @@
+//! What came of an attempt, and what follows from it.
+
+use crate::event::{
+    Deferral, Delays, Effect, Entry, MessageId, Obstacle, Outcome, Record, Relay, SessionId, Task,
+};
+use crate::message::{DeliveryBatch, State, Wish};
+use crate::policy::checkpoint::Checkpoint;
+use crate::policy::retry::{Retry, RetryInput};
+use crate::reason::{End, Reason, status};
+use crate::session::{Session, UnderWay};
+use crate::{Engine, Timer};
+use sojourn_core::{Span, Time};
+use sojourn_smtp::client::{Loss, Tls, Verdict};
+use sojourn_smtp::{Reply, wait_named};
+use std::sync::Arc;
+
+impl Engine {
+    /// A transaction is over and the session goes on.
+    pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
+        let session = self.sessions.get_mut(id).expect("it is open");
+        let over = session.under_way.pop_front().expect("a transaction was under way");
+        let (host, destination) = (session.host, session.destination);
+        let probe = std::mem::take(&mut session.probe);
+        session.soon_free = session.under_way.is_empty();
+        session.has_answered(self.now.since(over.began));
+        self.destinations.list[destination as usize].soon_free += u32::from(session.soon_free);
+        let attempt = self.attempt(&self.sessions[id].relay, &over);
+        self.destinations.list[destination as usize].took(attempt.took);
+        let (mark, batch) = (self.journal.mark(), over.batch);
+        let again = self.judge(&batch, verdicts, &attempt);
+        if again.len() == batch.recipients.len() {
+            // It refused the transaction because it came before the answer to the one before.
+            self.hosts.list[host as usize].no_pipelining = true;
+        } else {
+            self.sessions.get_mut(id).expect("it is open").pipelines |= over.early;
+        }
+        if !again.is_empty() && again.len() < batch.recipients.len() {
+            // The server said where its limit is: so many in one transaction.
+            let fitted = (batch.recipients.len() - again.len()) as u32;
+            let most = &mut self.destinations.list[destination as usize].most_recipients;
+            *most = fitted.clamp(1, *most);
+        }
+        self.hand_back(destination, &batch, again);
+        if self.config.checkpoint.holds() && self.journal.is_waiting() {
+            self.journal.await_write(id);
+            self.sessions.get_mut(id).expect("it is open").unwritten += 1;
+        }
+        self.saved(batch.envelope, mark);
+        let was_down = self.hosts.list[host as usize].failures > 0;
+        if self.hosts.list[host as usize].answered(self.now, &self.config.limits) {
+            self.wake_host_line(host);
+        }
+        if was_down {
+            self.host_is_up(host);
+        }
+        if probe {
+            self.probe_ended();
+        }
+    }
+
+    /// A parcel of an envelope is done, and the journal has had `mark` records before that: they are
+    /// left there, or kept with the envelope until there are enough, and it waits for their write.
+    /// Whoever is tried again has left the envelope: that is not kept.
+    fn saved(&mut self, envelope: usize, mark: usize) {
+        let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
+        let records = self.journal.since(mark);
+        let chain = &mut self.envelopes[envelope];
+        for record in records {
+            match record {
+                Record::Deferred(..) => self.journal.push(self.now, record),
+                _ => chain.unsaved.push(record),
+            }
+        }
+        if chain.unsaved.len() < enough as usize && !self.stopping {
+            return self.done(envelope);
+        }
+        let records = std::mem::take(&mut chain.unsaved);
+        match records.is_empty() {
+            true => self.done(envelope),
+            false => self.journal.push_file(records, Some(envelope)),
+        }
+    }
+
+    /// The session ended by what the server said.
+    pub(super) fn lost(&mut self, id: SessionId, loss: Loss, verdicts: Vec<Verdict>) {
+        let (end, reason) = match &loss {
+            Loss::Unavailable(reply) | Loss::NoHello(reply) => (End::Refused, Reason::reply(reply)),
+            Loss::NoTls => (End::Refused, Reason::new(status::LOST, loss.to_string())),
+            Loss::Garbage(_) | Loss::OutOfTurn => {
+                (End::Dropped, Reason::new(status::LOST, loss.to_string()))
+            }
+        };
+        self.end_with(id, end, reason, verdicts);
+    }
+
+    /// The session is over.
+    pub(super) fn end(&mut self, id: SessionId, end: End, reason: Reason) {
+        let verdicts = self.sessions.get_mut(id).expect("it is open").client.closed();
+        self.end_with(id, end, reason, verdicts);
+    }
+
+    fn end_with(&mut self, id: SessionId, end: End, reason: Reason, verdicts: Vec<Verdict>) {
+        self.leave_idle(id);
+        let mut session = self.sessions.remove(id).expect("it is open");
+        self.give_back(&session);
+        let (host, destination) = (session.host, session.destination);
+        let first = session.under_way.pop_front();
+        if session.quitting || (session.ready && first.is_none()) {
+            return self.look_at(destination);
+        }
+        let unheard = session.client.is_early_unheard();
+        let this = &mut self.hosts.list[host as usize];
+        // It may drop commands that come before the answer to a message, if it never took any.
+        this.no_pipelining |= !session.pipelines && (unheard || !session.under_way.is_empty());
+        let others = this.sessions > 0;
+        for UnderWay { batch, .. } in session.under_way.iter().rev() {
+            // Nothing was heard of it.
+            self.hand_back(destination, batch, batch.recipients.clone());
+            self.done(batch.envelope);
+        }
+        let this = &mut self.hosts.list[host as usize];
+        if self.stopping {
+            if let Some(first) = &first {
+                let mark = self.journal.mark();
+                let attempt = self.attempt(&session.relay, first);
+                let left = self.judge(&first.batch, verdicts, &attempt);
+                self.hand_back(destination, &first.batch, left);
+                self.saved(first.batch.envelope, mark);
+            }
+            return;
+        }
+        if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
+            this.tls_broken = true;
+            return self.look_at(destination);
+        }
+        // A server may want a new connection after some messages: one that answered before in this
+        // session is sound, and the next session will show.
+        let served = session.answered > 0 && (end != End::TimedOut || unheard);
+        // While a host has other sessions, it is not down for what becomes of one. One that drops
+        // a transaction may take exception to this message alone.
+        if others && !served && (!session.ready || end == End::Refused) {
+            this.overloaded(self.now, &self.config.limits);
+        } else if !others && !served && (!session.ready || end != End::Dropped) {
+            self.host_failed(host, &reason);
+            self.destinations.list[destination as usize].trouble = Some(reason.clone());
+        }
+        if let Some(first) = &first {
+            let (batch, attempt) = (&first.batch, self.attempt(&session.relay, first));
+            self.destinations.list[destination as usize].took(attempt.took);
+            let mark = self.journal.mark();
+            let left = self.judge(batch, verdicts, &attempt);
+            if served || (others && end == End::Refused) {
+                self.hand_back(destination, batch, left);
+            } else {
+                for recipient in left {
+                    let task = Task { message: batch.message, recipient };
+                    self.defer(task, &attempt, &reason, None);
+                    self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
+                }
+            }
+            self.saved(batch.envelope, mark);
+        }
+        self.look_at(destination);
+    }
+
+    /// The session no longer counts; whoever waits for its place is looked at.
+    fn give_back(&mut self, session: &Session) {
+        let host = &mut self.hosts.list[session.host as usize];
+        host.sessions -= 1;
+        host.established -= u32::from(session.greeted);
+        let network = &mut self.hosts.networks[session.network as usize];
+        network.sessions -= 1;
+        self.ready.append(&mut network.line);
+        self.wake_host_line(session.host);
+        let destination = &mut self.destinations.list[session.destination as usize];
+        destination.sessions -= 1;
+        destination.soon_free -= u32::from(session.soon_free);
+        if session.probe {
+            self.probe_ended();
+        }
+    }
+
+    fn probe_ended(&mut self) {
+        self.probes -= 1;
+        self.ready.append(&mut self.probe_line);
+    }
+
+    /// The host did not answer, and serves no other session.
+    fn host_failed(&mut self, number: u32, reason: &Reason) {
+        let host = &mut self.hosts.list[number as usize];
+        let times = host.failed(self.now);
+        let first = host.first_failure;
+        let until = self.now + self.host_wait("host", number.into(), times, first);
+        let host = &mut self.hosts.list[number as usize];
+        host.down_until = until;
+        let down = Entry::HostDown(host.address, until, reason.clone());
+        self.effects.push(Effect::Log(down));
+        self.wake_host_line(number);
+    }
+
+    /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
+    fn judge(
+        &mut self,
+        batch: &DeliveryBatch,
+        verdicts: Vec<Verdict>,
+        attempt: &Attempt,
+    ) -> Vec<u32> {
+        let (mut left, mut last) = (Vec::new(), None);
+        for (&recipient, verdict) in batch.recipients.iter().zip(verdicts) {
+            let task = Task { message: batch.message, recipient };
+            let (outcome, reason) = match verdict {
+                Verdict::Again | Verdict::Unsettled => {
+                    left.push(recipient);
+                    continue;
+                }
+                Verdict::Delivered(reply) => (self.delivered(task), said(reply, &mut last)),
+                Verdict::Refused(reply) => {
+                    let reason = said(reply, &mut last);
+                    self.fail(task, reason.clone());
+                    (Outcome::Failed, reason)
+                }
+                Verdict::Deferred(reply) => {
+                    let named = reply.lines.iter().find_map(|line| wait_named(line));
+                    let reason = said(reply, &mut last);
+                    (self.defer(task, attempt, reason, named), reason)
+                }
+            };
+            self.log_attempt(task, attempt, outcome, reason);
+        }
+        left
+    }
+
+    /// Recipients that are to be sent to at once: they go before all others.
+    fn hand_back(&mut self, destination: u32, batch: &DeliveryBatch, recipients: Vec<u32>) {
+        if recipients.is_empty() {
+            return;
+        }
+        let mut recipients = recipients;
+        recipients.retain(|&recipient| {
+            let task = Task { message: batch.message, recipient };
+            !self.is_removed(task) && self.is_to_be_sent(task)
+        });
+        if recipients.is_empty() {
+            return;
+        }
+        let chain = &mut self.envelopes[batch.envelope];
+        chain.outstanding += 1;
+        let DeliveryBatch { message, envelope, queued, .. } = *batch;
+        let queue = &mut self.destinations.list[destination as usize].queue;
+        queue.push_front(DeliveryBatch { message, recipients, envelope, queued });
+        self.look_at(destination);
+    }
+
+    fn delivered(&mut self, task: Task) -> Outcome {
+        self.effects.push(Effect::Note(task));
+        self.journal.push(self.now, Record::Delivered(task));
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let recipient = &mut message.recipients[task.recipient as usize];
+        recipient.state = State::Ended;
+        if recipient.refused > 0 {
+            let after = self.now.since(recipient.first_refused);
+            let destination = &mut self.destinations.list[recipient.destination as usize];
+            let shortest = destination.learned.map_or(after, |before| before.min(after));
+            destination.learned = Some(shortest);
+        }
+        Outcome::Delivered
+    }
+
+    /// The recipient will never have it.
+    pub(super) fn fail(&mut self, task: Task, reason: Reason) {
+        self.set_state(task, State::Failed);
+        self.journal.push(self.now, Record::Failed(task, reason));
+    }
+
+    /// The same for one that is in no transaction.
+    pub(super) fn fail_unsent(&mut self, task: Task, reason: Reason) {
+        self.log_unsent(task, Outcome::Failed, &reason);
+        self.fail(task, reason);
+    }
+
+    /// The recipient is tried again, if its message may live so long.
+    fn defer(
+        &mut self,
+        task: Task,
+        attempt: &Attempt,
+        reason: &Reason,
+        named: Option<Span>,
+    ) -> Outcome {
+        if self.is_removed(task) {
+            return Outcome::Deferred;
+        }
+        let now = self.now;
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let wish = message.recipients[task.recipient as usize].wish;
+        if now >= message.accepted + self.config.lifetime && wish == Wish::Send {
+            self.fail(task, expired(reason));
+            return Outcome::Failed;
+        }
+        let recipient = &mut message.recipients[task.recipient as usize];
+        if recipient.refused == 0 {
+            recipient.first_refused = now;
+        }
+        recipient.refused += 1;
+        recipient.state = State::Waiting;
+        let (times, first, number) =
+            (recipient.refused, recipient.first_refused, recipient.destination);
+        let wait = self.config.retry.recipient(&RetryInput {
+            times,
+            since_first: now.since(first),
+            named,
+            learned: self.destinations.list[number as usize].learned,
+            chance: self.chance("recipient", number.into(), times),
+        });
+        let due = gathered(now + wait);
+        self.set_aside(task, due);
+        let deferral = Deferral { times, first, due };
+        let obstacle = Box::new(attempt.obstacle(now, reason.clone()));
+        self.journal.push(now, Record::Deferred(task, deferral, obstacle));
+        Outcome::Deferred
+    }
+
+    /// The recipient waits until `due`; one that is held, until it is released.
+    pub(super) fn set_aside(&mut self, task: Task, due: Time) {
+        let recipient = &self.messages[&task.message].recipients[task.recipient as usize];
+        if !recipient.is_waiting() {
+            return;
+        }
+        let destination = recipient.destination;
+        self.destinations.list[destination as usize].later.insert((due, task));
+        self.set_destination_alarm(destination);
+    }
+
+    /// The message has had its time.
+    pub(super) fn expire(&mut self, id: MessageId) {
+        let Some(message) = self.messages.get(&id) else { return };
+        if self.now < message.accepted + self.config.lifetime {
+            // The lifetime was set to be longer meanwhile.
+            let expires = message.accepted + self.config.lifetime;
+            return self.timers.schedule(expires, Timer::Expiry(id));
+        }
+        for place in message.waiting() {
+            let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
+            self.fail_unsent(Task { message: id, recipient: place.recipient }, reason);
+        }
+    }
+}
+
+/// Those of one transaction, and of transactions close to each other, come back together.
+fn gathered(due: Time) -> Time {
+    let second = Span::from_s(1).ps();
+    Time::from_ps(due.ps().div_ceil(second) * second)
+}
+
+/// What a reply says. Recipients of one transaction share theirs: `last` is the one before.
+fn said(reply: Arc<Reply>, last: &mut Option<(Arc<Reply>, Reason)>) -> &Reason {
+    let reason = match last.take() {
+        Some((before, reason)) if Arc::ptr_eq(&before, &reply) => reason,
+        _ => Reason::reply(&reply),
+    };
+    &last.insert((reply, reason)).1
+}
+
+fn expired(last: &Reason) -> Reason {
+    Reason::new(status::EXPIRED, format!("it could not be delivered in its time; last: {last}"))
+}
+
+/// An attempt, whoever of its recipients it is about.
+#[derive(Clone)]
+pub(super) struct Attempt {
+    relay: Option<Relay>,
+    delays: Delays,
+    pub(super) took: Span,
+}
+
+impl Attempt {
+    /// That it did not succeed, at this time and for this reason.
+    pub(super) fn obstacle(&self, at: Time, reason: Reason) -> Obstacle {
+        Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
+    }
+}
+
+impl Engine {
+    /// The attempt of a transaction with `relay` that is over now.
+    pub(super) fn attempt(&self, relay: &Relay, transaction: &UnderWay) -> Attempt {
+        let UnderWay { batch, since, began, .. } = transaction;
+        let accepted = self.messages[&batch.message].accepted;
+        let setup = (*since).clamp(batch.queued, *began);
+        let delays = Delays {
+            before: batch.queued.since(accepted),
+            queued: setup - batch.queued,
+            setup: *began - setup,
+            sending: self.now - *began,
+        };
+        Attempt { relay: Some(relay.clone()), delays, took: self.now.since(*since) }
+    }
+
+    pub(super) fn log_attempt(
+        &mut self,
+        task: Task,
+        attempt: &Attempt,
+        outcome: Outcome,
+        reason: &Reason,
+    ) {
+        let (Attempt { relay, delays, took }, reason) = (attempt.clone(), reason.clone());
+        let entry = Entry::Attempt { task, relay, delays, took, outcome, reason };
+        self.effects.push(Effect::Log(entry));
+    }
+
+    /// A recipient that is set aside, or fails, without a transaction.
+    pub(super) fn log_unsent(&mut self, task: Task, outcome: Outcome, reason: &Reason) {
+        let before = self.now.since(self.messages[&task.message].accepted);
+        let none = Span::ZERO;
+        let delays = Delays { before, queued: none, setup: none, sending: none };
+        self.log_attempt(task, &Attempt { relay: None, delays, took: none }, outcome, reason);
+    }
+}

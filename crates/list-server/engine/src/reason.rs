@@ -1,0 +1,69 @@
+//! Why something did not go through, as logs and reports say it.
+
+use sojourn_smtp::{Enhanced, Reply};
+use std::fmt;
+use std::sync::Arc;
+
+/// Characters of a reply that are kept: a server cannot fill logs, storage and reports with it.
+const TEXT_MAX: usize = 500;
+
+/// A status (RFC 3463) and words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The status.
+    pub status: Enhanced,
+    /// The server's reply, or words of our own.
+    pub text: Arc<str>,
+}
+
+impl Reason {
+    /// In words of our own.
+    pub fn new(status: Enhanced, text: impl Into<Arc<str>>) -> Reason {
+        Reason { status, text: text.into() }
+    }
+
+    /// As a server replied.
+    pub fn reply(reply: &Reply) -> Reason {
+        let class = (reply.code / 100) as u8;
+        let mut text = reply.line();
+        if let Some((end, _)) = text.char_indices().nth(TEXT_MAX) {
+            text.truncate(end);
+        }
+        Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text: text.into() }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.status, self.text)
+    }
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// We ended it.
+    Quit,
+    /// The server closes it and says so: 421, a greeting that refuses, no EHLO.
+    Refused,
+    /// A step took too long.
+    TimedOut,
+    /// The connection could not be made, or broke, or carried garbage.
+    Dropped,
+}
+
+/// RFC 3463 section 3.5 and its neighbours; RFC 6531 and 7505 for those that it has not.
+pub(super) mod status {
+    use sojourn_smtp::Enhanced;
+
+    pub(in super::super) const EXPIRED: Enhanced = Enhanced(5, 4, 7);
+    pub(in super::super) const NO_ANSWER: Enhanced = Enhanced(4, 4, 1);
+    pub(in super::super) const LOST: Enhanced = Enhanced(4, 4, 2);
+    pub(in super::super) const NAME_SERVERS: Enhanced = Enhanced(4, 4, 3);
+    pub(in super::super) const NO_SUCH_DOMAIN: Enhanced = Enhanced(5, 1, 2);
+    pub(in super::super) const TOO_LARGE: Enhanced = Enhanced(5, 3, 4);
+    pub(in super::super) const EIGHT_BIT: Enhanced = Enhanced(5, 6, 3);
+    pub(in super::super) const INTERNATIONAL: Enhanced = Enhanced(5, 6, 7);
+    pub(in super::super) const LOOPS: Enhanced = Enhanced(5, 4, 6);
+    pub(in super::super) const NO_MAIL: Enhanced = Enhanced(5, 1, 10);
+}

@@ -1,0 +1,254 @@
+//! Lines of one message brought together.
+
+use crate::bounded::Bounded;
+use crate::event::{Attempt, MessageInfo, Outcome, Part};
+use crate::fields::without_brackets;
+use crate::mailer::Mailer;
+use crate::syslog_header::SyslogHeader;
+use foldhash::fast::FixedState;
+use std::hash::BuildHasher;
+
+/// How many messages are known at a time.
+const MOST_MESSAGES: usize = 1 << 17;
+/// How many Message-IDs are remembered, so that copies of a message are one arrival.
+const MOST_IDS: usize = 1 << 16;
+/// How many lines with further recipients wait for their attempt.
+const MOST_LISTS: usize = 64;
+/// How many octets of them.
+const LONGEST_LIST: usize = 1 << 20;
+/// How much is kept of a sender or a Message-ID.
+const LONGEST: usize = 256;
+/// Lines of one process about one message and one host, so close together, are one transaction.
+const TOGETHER: i64 = 1_000_000;
+
+/// What is known of a message.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// When it was accepted; nothing where that was before the log began.
+    pub accepted: Option<i64>,
+    /// The envelope's sender; empty for reports.
+    pub sender: Option<Box<[u8]>>,
+    /// Its Message-ID.
+    pub message_id: Option<Box<[u8]>>,
+    /// Its octets.
+    pub size: Option<u64>,
+    /// How many recipients it has.
+    pub recipients: Option<u64>,
+    ended: u64,
+    last: Option<Transaction>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Transaction {
+    host: u64,
+    process: u32,
+    outcome: Outcome,
+    at: i64,
+}
+
+/// One attempt for one recipient.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
+    /// When it ended.
+    pub at: i64,
+    /// Who tried.
+    pub mailer: &'static Mailer,
+    /// The message, by the queue's name for it.
+    pub queue_id: &'a [u8],
+    /// The message.
+    pub message: &'a Message,
+    /// The recipient.
+    pub recipient: &'a [u8],
+    /// What the line says.
+    pub attempt: &'a Attempt<'a>,
+    /// How old the message was: as the line says, or by its acceptance.
+    pub age: Option<i64>,
+    /// Whether it is the first recipient of its transaction: of one message to one host.
+    pub leads: bool,
+}
+
+impl Delivery<'_> {
+    /// The recipient's domain; empty where it has none.
+    pub fn domain(&self) -> &[u8] {
+        domain(self.recipient)
+    }
+}
+
+pub(crate) fn domain(address: &[u8]) -> &[u8] {
+    memchr::memrchr(b'@', address).map_or(b"", |at| &address[at + 1..])
+}
+
+/// The messages that a log is about at the moment.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    messages: Bounded<Box<[u8]>, Message>,
+    ids: Bounded<Box<[u8]>, ()>,
+    lists: Bounded<Box<[u8]>, Vec<u8>>,
+    hashing: FixedState,
+    key: Vec<u8>,
+}
+
+impl Messages {
+    pub(crate) fn new() -> Messages {
+        Messages {
+            messages: Bounded::new(MOST_MESSAGES),
+            ids: Bounded::new(MOST_IDS),
+            lists: Bounded::new(MOST_LISTS),
+            hashing: FixedState::default(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Messages that are not at their end.
+    pub(crate) fn open(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Messages of which nothing is known any more, because there were too many.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.messages.given_up
+    }
+
+    /// A message's key: its machine, and its name there.
+    fn name(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(header.host);
+        self.key.push(0);
+        self.key.extend_from_slice(queue_id);
+    }
+
+    fn find(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) -> &mut Message {
+        self.name(header, queue_id);
+        if self.messages.get(&self.key[..]).is_none() {
+            self.messages.add(self.key[..].into(), Message::default());
+        }
+        self.messages.get(&self.key[..]).expect("it was put in")
+    }
+
+    /// Something is said of a message; whether it has arrived with that, and is no copy of another.
+    pub(crate) fn update(
+        &mut self,
+        header: &SyslogHeader<'_>,
+        id: &[u8],
+        info: &MessageInfo<'_>,
+    ) -> bool {
+        let message = self.find(header, id);
+        let keep = |text: &[u8]| -> Box<[u8]> { text[..text.len().min(LONGEST)].into() };
+        message.sender = info.sender.map(keep).or(message.sender.take());
+        message.message_id = info.message_id.map(keep).or(message.message_id.take());
+        message.size = info.size.or(message.size);
+        message.recipients = info.recipients.or(message.recipients);
+        if !info.accepted || message.accepted.is_some() {
+            return false;
+        }
+        message.accepted = Some(header.at);
+        let Some(message_id) = info.message_id.filter(|text| !text.is_empty()) else { return true };
+        if self.ids.get(message_id).is_some() {
+            return false;
+        }
+        self.ids.add(message_id.into(), ());
+        true
+    }
+
+    /// Recipients whose attempt is still to be told.
+    pub(crate) fn list(&mut self, id: &[u8], recipients: &[u8]) {
+        if let Some(list) = self.lists.get(id) {
+            if list.len() < LONGEST_LIST {
+                list.push(b',');
+                list.extend_from_slice(recipients);
+            }
+        } else {
+            self.lists.add(id.into(), recipients.to_vec());
+        }
+    }
+
+    /// An attempt, recipient by recipient.
+    pub(crate) fn attempt(
+        &mut self,
+        header: &SyslogHeader<'_>,
+        mailer: &'static Mailer,
+        queue_id: &[u8],
+        attempt: &Attempt<'_>,
+        mut tell: impl FnMut(&Delivery<'_>),
+    ) {
+        let before = if self.lists.len() > 0 { self.lists.remove(queue_id) } else { None };
+        let transaction = Transaction {
+            host: self.hashing.hash_one(attempt.relay.unwrap_or(domain(attempt.recipients))),
+            process: header.process,
+            outcome: attempt.outcome,
+            at: header.at,
+        };
+        let message = self.find(header, queue_id);
+        let mut leads = match attempt.part {
+            Part::First => true,
+            Part::More => false,
+            Part::Unmarked => !message.last.is_some_and(|last| last.together(&transaction)),
+        };
+        message.last = Some(transaction);
+        let age = attempt.delay.or(message.accepted.map(|accepted| header.at - accepted));
+        let message = &*message;
+        let mut ended = 0;
+        let lists = before.as_deref().into_iter().chain([attempt.recipients]);
+        for recipient in lists.flat_map(recipients) {
+            tell(&Delivery {
+                at: header.at,
+                mailer,
+                queue_id,
+                message,
+                recipient,
+                attempt,
+                age: age.filter(|age| *age >= 0),
+                leads: std::mem::take(&mut leads),
+            });
+            ended += 1;
+        }
+        if !mailer.says_removed && attempt.outcome != Outcome::Deferred {
+            self.count(ended);
+        }
+    }
+
+    /// Recipients of the message found last who are at their end; with the last of them, so is it.
+    fn count(&mut self, ended: u64) {
+        let message = self.messages.get(&self.key[..]).expect("it was found");
+        message.ended += ended;
+        if message.recipients.is_some_and(|all| message.ended >= all) {
+            self.messages.remove(&self.key[..]);
+        }
+    }
+
+    /// A message has left the queue.
+    pub(crate) fn removed(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) {
+        self.name(header, queue_id);
+        self.messages.remove(&self.key[..]);
+    }
+}
+
+impl Transaction {
+    fn together(&self, other: &Transaction) -> bool {
+        let near = (other.at - self.at).abs() <= TOGETHER;
+        near && Transaction { at: other.at, ..*self } == *other
+    }
+}
+
+/// The addresses of a list, without brackets; a comma in quotes is part of one.
+fn recipients(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut quoted = false;
+    let parts = list.split(move |byte| {
+        quoted ^= *byte == b'"';
+        *byte == b',' && !quoted
+    });
+    parts.map(|part| without_brackets(part.trim_ascii())).filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_cut_at_commas() {
+        let cut = |list: &'static str| -> Vec<&[u8]> { recipients(list.as_bytes()).collect() };
+        assert_eq!(cut("a@x"), [b"a@x"]);
+        assert_eq!(cut("<a@x>,b@x, <\"c,d\"@x>,"), [&b"a@x"[..], b"b@x", b"\"c,d\"@x"]);
+        assert!(cut("").is_empty());
+    }
+}

@@ -1,0 +1,25 @@
+//! What can be made of a log: one file each.
+
+mod histogram;
+mod rows;
+mod tally;
+mod waiting;
+
+pub use histogram::Histogram;
+pub use rows::Rows;
+pub use tally::Tally;
+pub use waiting::Waiting;
+
+use crate::messages::Delivery;
+
+/// Somebody who is told what happened, in the order of the log.
+pub trait View {
+    /// A message has arrived that is no copy of another one.
+    fn arrived(&mut self, at: i64);
+
+    /// A message was tried for one recipient.
+    fn tried(&mut self, delivery: &Delivery<'_>);
+
+    /// A message has left the queue.
+    fn removed(&mut self, queue_id: &[u8]);
+}

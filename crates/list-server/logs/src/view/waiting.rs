@@ -1,0 +1,104 @@
+//! Who is still waited for.
+
+use super::View;
+use crate::columns::{Column, Columns};
+use crate::event::Outcome;
+use crate::messages::Delivery;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// How many recipients of messages are kept.
+const MOST: usize = 1 << 20;
+/// How much is kept of what was said.
+const LONGEST: usize = 200;
+
+/// Recipients of messages that were deferred and have come to no end since.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// By the queue's name of the message, a zero octet, and the recipient.
+    late: BTreeMap<Box<[u8]>, Late>,
+    key: Vec<u8>,
+    /// How many could not be kept.
+    pub left_out: u64,
+}
+
+#[derive(Debug)]
+struct Late {
+    since: i64,
+    last: i64,
+    attempts: u64,
+    relay: Box<[u8]>,
+    text: Box<[u8]>,
+}
+
+impl Waiting {
+    /// A row for each: `queue_id`, `recipient`, `relay` and `text` of the last attempt, `since_us`
+    /// when the message was accepted, or first tried where the log does not say, `last_us` when it
+    /// was last tried, `attempts`.
+    pub fn rows(&self) -> Columns {
+        let parts = self.late.keys().map(|key| {
+            let end = memchr::memchr(0, key).unwrap_or(key.len());
+            (&key[..end], key.get(end + 1..).unwrap_or_default())
+        });
+        let late = || self.late.values();
+        vec![
+            ("queue_id", Column::texts(parts.clone().map(|(id, _)| id))),
+            ("recipient", Column::texts(parts.map(|(_, recipient)| recipient))),
+            ("relay", Column::texts(late().map(|it| &it.relay[..]))),
+            ("text", Column::texts(late().map(|it| &it.text[..]))),
+            ("since_us", Column::int(late().map(|it| it.since))),
+            ("last_us", Column::int(late().map(|it| it.last))),
+            ("attempts", Column::int(late().map(|it| it.attempts as i64))),
+        ]
+    }
+
+    fn name(&mut self, queue_id: &[u8], recipient: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(queue_id);
+        self.key.push(0);
+        self.key.extend_from_slice(recipient);
+    }
+}
+
+impl View for Waiting {
+    fn arrived(&mut self, _: i64) {}
+
+    fn tried(&mut self, delivery: &Delivery<'_>) {
+        let attempt = delivery.attempt;
+        if attempt.outcome != Outcome::Deferred && self.late.is_empty() {
+            return;
+        }
+        self.name(delivery.queue_id, delivery.recipient);
+        if attempt.outcome != Outcome::Deferred {
+            self.late.remove(&self.key[..]);
+            return;
+        }
+        let text: Box<[u8]> = attempt.text[..attempt.text.len().min(LONGEST)].into();
+        let relay: Box<[u8]> = attempt.relay.unwrap_or_default().into();
+        if let Some(late) = self.late.get_mut(&self.key[..]) {
+            late.last = delivery.at;
+            late.attempts += 1;
+            (late.relay, late.text) = (relay, text);
+        } else if self.late.len() < MOST {
+            let since = delivery.age.map_or(delivery.at, |age| delivery.at - age);
+            let late = Late { since, last: delivery.at, attempts: 1, relay, text };
+            self.late.insert(self.key[..].into(), late);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn removed(&mut self, queue_id: &[u8]) {
+        if self.late.is_empty() {
+            return;
+        }
+        self.name(queue_id, b"");
+        loop {
+            let from = (Bound::Included(&self.key[..]), Bound::Unbounded);
+            let next = self.late.range::<[u8], _>(from).next();
+            let Some((key, _)) = next.filter(|(key, _)| key.starts_with(&self.key)) else { return };
+            let key = key.clone();
+            self.late.remove(&key);
+        }
+    }
+}

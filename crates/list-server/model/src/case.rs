@@ -1,0 +1,273 @@
+//! One case of a mail study: its parts, and how it runs.
+
+use crate::arrivals::Arrivals;
+use crate::bottleneck::{Cause, Parts};
+use crate::internet::{Domain, Internet, Read};
+use crate::recorder::DeliveryRecorder;
+use crate::rows::report;
+use crate::series::Series;
+use crate::world::{Machine, World};
+use sojourn_core::parameters::{
+    Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
+};
+use sojourn_core::{
+    Bytes, Cancelled, Keep, Progress, Report, Span, Streams, Time, nested, parameters,
+};
+use sojourn_mail_engine::{Config, Engine};
+use sojourn_smtp::Address;
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
+
+parameters! {
+    /// A list server: messages to the subscribers of a list, delivery by delivery. The engine is the
+    /// one that `sojourn mail` runs on real sockets; the internet around it is simulated.
+    pub struct MailCase: "mail" {
+        /// The internet that it sends to.
+        pub internet: Internet,
+        /// The list.
+        pub list: List,
+        /// What the server decides.
+        pub policy: Policy = Policy::default(),
+        /// Its machine.
+        pub machine: Machine = defaults(),
+        /// What is taken away, to see by how much it holds delivery back.
+        pub without: Cause = Cause::Nothing,
+        /// How often it is counted, for a time series, what was delivered since and what was not; by
+        /// default never.
+        pub sample: Option<Span> = None,
+    }
+}
+
+/// It is not counted more often.
+const SHORTEST_SAMPLE: Span = Span::from_s(60);
+
+parameters! {
+    /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once.
+    pub struct List: "list" {
+        /// How many messages have rows.
+        pub messages: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        /// How many come before them.
+        pub warmup: u32 = 0,
+        /// When they come.
+        pub arrivals: Arrivals,
+        /// How large a message is.
+        pub size: Bytes = Bytes(3000),
+        /// How long deliveries are waited for after the last message; what is not delivered then has
+        /// no end.
+        pub drain: Span = Span::from_s(86_400),
+    }
+}
+nested!(List);
+
+impl Check for MailCase {
+    fn check(&self) -> Result<(), Refusal> {
+        if let Some(short) = self.sample.filter(|sample| *sample < SHORTEST_SAMPLE) {
+            return Err(Refusal::of(&short, format!("at least {SHORTEST_SAMPLE}")).under("sample"));
+        }
+        Ok(())
+    }
+}
+
+impl Check for List {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.drain > LONGEST_DRAIN {
+            return Err(Refusal::of(&self.drain, format!("at most {LONGEST_DRAIN}")).under("drain"));
+        }
+        Ok(())
+    }
+}
+
+/// Messages come within this time, ...
+const LONGEST: Span = Span::from_s(60 * 86_400);
+/// ... and no longer is waited after the last: rows have 106 days.
+const LONGEST_DRAIN: Span = Span::from_s(45 * 86_400);
+/// All deliveries of a case are in memory.
+const MAX_DELIVERIES: u128 = 100_000_000;
+
+/// What a list server is set to, where its name does not matter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy(pub Config);
+
+const HELLO: &str = "hello";
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy::read(&Value::Table(Table::default())).expect("the rest has defaults")
+    }
+}
+
+impl Policy {
+    /// What is known about it.
+    pub fn entry() -> Entry {
+        let mut entry = Config::entry();
+        entry.name = "policy";
+        entry.summary = "What the list server decides.";
+        entry.parameters.retain(|parameter| parameter.name != HELLO);
+        entry
+    }
+}
+
+/// The settings of a list server without its name.
+impl Setting for Policy {
+    fn expected() -> String {
+        "a table".to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Table(Policy::entry)
+    }
+
+    fn read(value: &Value) -> Result<Policy, Refusal> {
+        let Value::Table(given) = value else { return Err(Refusal::value(value, "a table")) };
+        let mut table = given.clone();
+        if table.get(HELLO).is_some() {
+            let names = Policy::entry().parameters.iter().map(|parameter| parameter.name).collect();
+            return Err(Refusal::key(HELLO, names));
+        }
+        table.set(HELLO, Value::Text("lists.example".to_owned()));
+        Config::read_table(&table).map(Policy)
+    }
+
+    fn write(&self) -> Option<Value> {
+        let mut table = self.0.write_table();
+        table.remove(HELLO);
+        Some(Value::Table(table))
+    }
+}
+
+/// How many steps are done between looks at whether to go on.
+const STEPS: u32 = 4096;
+
+impl MailCase {
+    /// The names of the files that it reads.
+    pub fn files(&mut self) -> Vec<&mut String> {
+        self.internet.files()
+    }
+
+    /// How many deliveries each replication has. Reads and checks every file that the case names,
+    /// through `read`, and simulates nothing: what this takes, [`run`](MailCase::run) takes.
+    pub fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
+        let domains = self.domains(Streams::new(0, 0), read)?;
+        let subscribers: u128 = domains.iter().map(|domain| u128::from(domain.subscribers)).sum();
+        let List { messages, warmup, .. } = &self.list;
+        for (key, messages) in [("messages", messages.get()), ("warmup", *warmup)] {
+            if subscribers * u128::from(messages) > MAX_DELIVERIES {
+                let expected = format!(
+                    "at most {MAX_DELIVERIES} deliveries in a case, to {subscribers} subscribers \
+                     of each"
+                );
+                return Err(Refusal::value(&Value::Int(messages.into()), expected)
+                    .under(key)
+                    .under("list"));
+            }
+        }
+        self.order(&domains, read)?;
+        self.times(Streams::new(0, 0))?;
+        Ok(subscribers as usize * messages.get() as usize)
+    }
+
+    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
+        self.internet.domains(streams, read).map_err(|refusal| refusal.under("internet"))
+    }
+
+    fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+        self.internet.order(domains, read).map_err(|refusal| refusal.under("internet"))
+    }
+
+    fn times(&self, streams: Streams) -> Result<Vec<Time>, Refusal> {
+        let all = self.list.warmup + self.list.messages.get();
+        let times = self.list.arrivals.times(all, LONGEST, streams.stream("messages", 0));
+        times.ok_or_else(|| {
+            let expected = format!("messages that come within {LONGEST}");
+            Refusal::of(&self.list.messages, expected).under("messages").under("list")
+        })
+    }
+
+    /// Simulates one replication.
+    pub fn run(
+        &self,
+        streams: Streams,
+        read: Read<'_>,
+        keep: Keep,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        let domains = self.domains(streams, read)?;
+        let order = self.order(&domains, read)?;
+        let times = self.times(streams)?;
+        let mut parts =
+            Parts { domains, policy: self.policy.0.clone(), machine: self.machine.clone() };
+        self.without.remove(&mut parts);
+        let Parts { domains, policy, machine } = parts;
+        let engine = Engine::new(policy, streams.stream("engine", 0).bits());
+        let series = self.sample.filter(|_| keep == Keep::Rows).map(Series::new);
+        let subscribers = subscribers(&domains, order, streams);
+        let recorder =
+            DeliveryRecorder::new(&domains, subscribers, self.list.size.0, times, keep, series);
+        let mut world = World::of(&domains, streams, engine, machine, recorder);
+        for (number, at) in (0..).zip(world.observer.times.clone()) {
+            world.remind(at, number);
+        }
+        let end = world.observer.last() + self.list.drain;
+        Ok(match sojourn_simulate(&mut world, end, progress) {
+            Ok(()) => Ok(report(&world, self.list.warmup)),
+            Err(cancelled) => Err(cancelled),
+        })
+    }
+}
+
+/// The event loop: until every message has come to its end, or `end`.
+#[inline(never)]
+fn sojourn_simulate(
+    world: &mut World<crate::internet::Met, DeliveryRecorder>,
+    end: Time,
+    progress: &Progress,
+) -> Result<(), Cancelled> {
+    loop {
+        for _ in 0..STEPS {
+            let done = world.now() >= world.observer.last() && world.engine().messages() == 0;
+            if done && world.observer.all_came()
+                || world.next() > end
+                || world.next() == Time::NEVER
+            {
+                return Ok(());
+            }
+            world.step();
+        }
+        progress.finished.store(world.observer.delivered(), Ordering::Relaxed);
+        progress.simulated_ps.store(world.now().ps(), Ordering::Relaxed);
+        if progress.cancelled.load(Ordering::Relaxed) {
+            return Err(Cancelled);
+        }
+    }
+}
+
+/// The subscribers of a list, each with its domain's number, in the order that is given, or in one
+/// drawn at random.
+fn subscribers(
+    domains: &[Domain],
+    order: Option<Vec<u32>>,
+    streams: Streams,
+) -> Vec<(Address, u32)> {
+    let address = |i: u32, number: u32| {
+        let domain = &domains[number as usize].name;
+        (Address::of(&format!("u{i}"), domain).expect("it is a domain"), number)
+    };
+    if let Some(order) = order {
+        let mut met = vec![0; domains.len()];
+        let next = |number: u32| {
+            let met = &mut met[number as usize];
+            *met += 1;
+            address(*met - 1, number)
+        };
+        return order.into_iter().map(next).collect();
+    }
+    let mut list: Vec<(Address, u32)> = Vec::new();
+    for (number, domain) in (0..).zip(domains) {
+        list.extend((0..domain.subscribers).map(|i| address(i, number)));
+    }
+    let mut stream = streams.stream("list", 0);
+    for place in (1..list.len()).rev() {
+        list.swap(place, stream.below(place as u64 + 1) as usize);
+    }
+    list
+}

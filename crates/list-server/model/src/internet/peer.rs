@@ -1,0 +1,175 @@
+//! A host as it is met on the internet: how far, how quick, and how often out.
+
+use super::outages::Outages;
+use crate::world::{Act, ConnectionAnswer, Host, SessionView, Step};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::random::mix;
+use sojourn_core::{Distribution, LogNormal, Span, Stream, Streams, Time, choices, parameters};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+parameters! {
+    /// One host, and what its domain's name servers take for an answer. It takes mail, or it is out:
+    /// times out and times in alternate, each exponential.
+    pub struct Peer: "peer" {
+        /// How far it is: there and back.
+        pub round_trip: Span = Span::from_ms(40),
+        /// How long it thinks for an answer: the median. Commands that come together have one.
+        pub reply: Span = Span::ZERO,
+        /// The standard deviation of the logarithm of that time (log-normal, and at most a day).
+        pub spread: f64 [0.0..=10.0] = 0.0,
+        /// How long its name servers take.
+        pub names: Span = Span::from_ms(50),
+        /// Whether commands may follow each other without waiting (RFC 2920).
+        pub pipelining: bool = true,
+        /// How many sessions it has at a time; another is told 421.
+        pub sessions: Option<NonZeroU32>,
+        /// How many recipients it takes in one transaction; another is told 452.
+        pub recipients: Option<NonZeroU32>,
+        /// How long after a first try it takes a recipient (greylisting).
+        pub greylisting: Option<Span>,
+        /// Share of recipients that it does not know; they are told 550.
+        pub unknown: f64 [0.0..=1.0] = 0.0,
+        /// Share of the time in which it is out.
+        pub down: f64 [0.0..=1.0] = 0.0,
+        /// How long it is out on average.
+        pub outage: Span = Span::from_s(6 * 3600),
+        /// What it does when it is out.
+        pub way: Way = Way::Silent,
+    }
+}
+
+choices! {
+    /// What a host does that is out.
+    pub enum Way: "way to be out" {
+        /// Connections are not answered.
+        Silent = "silent",
+        /// Connections stand, and nothing is said on them.
+        Hung = "hung",
+        /// Connections are refused.
+        Refused = "refused",
+    }
+}
+
+impl Check for Peer {
+    fn check(&self) -> Result<(), Refusal> {
+        for (key, span) in
+            [("round_trip", self.round_trip), ("reply", self.reply), ("names", self.names)]
+        {
+            if span > LONGEST_ANSWER {
+                return Err(Refusal::of(&span, format!("at most {LONGEST_ANSWER}")).under(key));
+            }
+        }
+        if self.outage < Span::from_s(1) {
+            return Err(Refusal::of(&self.outage, "at least 1s").under("outage"));
+        }
+        Ok(())
+    }
+}
+
+/// A host's answer comes within this time.
+pub(super) const LONGEST_ANSWER: Span = Span::from_s(86_400);
+
+/// A time of `law`, and at most [`LONGEST_ANSWER`].
+pub(super) fn answered(law: &LogNormal, stream: &mut Stream) -> Span {
+    Span::from_seconds(law.sample(stream)).min(LONGEST_ANSWER)
+}
+
+/// A peer in a replication.
+#[derive(Debug)]
+pub struct Met {
+    peer: Peer,
+    thoughts: LogNormal,
+    stream: Stream,
+    outages: Outages,
+    /// Whom a greylist has seen, and when first.
+    seen: BTreeMap<Box<str>, Time>,
+}
+
+impl Met {
+    /// The `number`-th host of a world.
+    pub fn new(peer: Peer, streams: Streams, number: u64) -> Met {
+        Met {
+            thoughts: LogNormal { median: peer.reply.seconds(), spread: peer.spread },
+            stream: streams.stream("thinking", number),
+            outages: Outages::new(peer.down, peer.outage, streams.stream("outages", number)),
+            peer,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn rcpt(&mut self, recipient: &str, view: &SessionView) -> Act {
+        if self.peer.unknown > 0.0 && share_of(recipient) < self.peer.unknown {
+            return Act::Say("550 5.1.1 no such user");
+        }
+        if let Some(wait) = self.peer.greylisting {
+            let first = match self.seen.get(recipient) {
+                Some(&first) => first,
+                None => {
+                    self.seen.insert(recipient.into(), view.now);
+                    view.now
+                }
+            };
+            if view.now < first + wait {
+                return Act::Say("450 4.7.1 greylisted, come back later");
+            }
+        }
+        match self.peer.recipients {
+            Some(most) if view.recipients >= most.get() => {
+                Act::Say("452 4.5.3 too many recipients")
+            }
+            _ => Act::Usual,
+        }
+    }
+}
+
+impl Host for Met {
+    fn round_trip(&self) -> Span {
+        self.peer.round_trip
+    }
+
+    fn thinking(&mut self) -> Span {
+        match self.peer.spread {
+            0.0 => self.peer.reply,
+            _ => answered(&self.thoughts, &mut self.stream),
+        }
+    }
+
+    fn connection_answer(&mut self, now: Time) -> ConnectionAnswer {
+        match self.peer.way {
+            _ if !self.outages.is_out(now) => ConnectionAnswer::Open,
+            Way::Silent => ConnectionAnswer::Silent,
+            Way::Hung => ConnectionAnswer::Open,
+            Way::Refused => ConnectionAnswer::Closed,
+        }
+    }
+
+    fn extensions(&self) -> &'static str {
+        match self.peer.pipelining {
+            true => "250-hi\r\n250-PIPELINING\r\n250 8BITMIME\r\n",
+            false => "250-hi\r\n250 8BITMIME\r\n",
+        }
+    }
+
+    fn act(&mut self, step: Step<'_>, view: &SessionView) -> Act {
+        if self.outages.is_out(view.now) {
+            return match self.peer.way {
+                Way::Silent | Way::Hung => Act::Hang,
+                Way::Refused => Act::Close,
+            };
+        }
+        match step {
+            Step::Greeting if self.peer.sessions.is_some_and(|it| view.connections > it.get()) => {
+                Act::SayThenClose("421 4.7.0 too many connections")
+            }
+            Step::Rcpt(recipient) => self.rcpt(recipient, view),
+            _ => Act::Usual,
+        }
+    }
+}
+
+/// Where a recipient stands between 0 and 1, by its name alone.
+fn share_of(recipient: &str) -> f64 {
+    let key = recipient.bytes().fold(0, |key, byte| mix(key ^ u64::from(byte)));
+    (key >> 11) as f64 / (1u64 << 53) as f64
+}

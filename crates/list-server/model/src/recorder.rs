@@ -1,0 +1,189 @@
+//! What is kept of a replication.
+
+use crate::internet::Domain;
+use crate::series::{Attempt, Series};
+use crate::world::{Line, WorldObserver};
+use sojourn_core::{Keep, Span, Time};
+use sojourn_mail_engine::{Delays, Entry, Event, MessageId, Outcome, Submission};
+use sojourn_smtp::Address;
+use std::net::IpAddr;
+
+/// Shares of a list whose time is kept, in per cent.
+pub(super) const SHARES: [u64; 3] = [50, 95, 99];
+
+/// What is kept of a replication: counts of each message, and if wanted a record of each delivery.
+#[derive(Debug)]
+pub(super) struct DeliveryRecorder {
+    pub(super) list: Vec<(Address, u32)>,
+    sender: Address,
+    size: u64,
+    pub(super) times: Vec<Time>,
+    pub(super) messages: Vec<Message>,
+    /// By message and place in the list; empty if they are not kept.
+    pub(super) deliveries: Vec<Delivery>,
+    pub(super) totals: Totals,
+    /// Attempts by time, if they are kept.
+    pub(super) series: Option<Series>,
+    /// The least time for each place in the list.
+    pub(super) ideals: Vec<Span>,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) delivered: u64,
+    /// When it had reached each of [`SHARES`] of the list.
+    pub(super) reached: [Time; SHARES.len()],
+    /// When it had come to its end: delivered to everybody, or reported.
+    pub(super) finished: Time,
+}
+
+/// What became of one delivery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivery {
+    pub(super) outcome: Option<Outcome>,
+    pub(super) attempts: u32,
+    /// When it was delivered.
+    pub(super) finished: Time,
+    /// Where its time has gone.
+    pub(super) delays: Delays,
+}
+
+/// Totals, of messages without rows too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) delivered: u64,
+    pub(super) failed: u64,
+    /// Attempts that reached a host's door.
+    pub(super) attempts: u64,
+    pub(super) sessions: u64,
+    pub(super) came: u32,
+}
+
+const UNTRIED: Delivery = Delivery {
+    outcome: None,
+    attempts: 0,
+    finished: Time::NEVER,
+    delays: Delays {
+        before: Span::ZERO,
+        queued: Span::ZERO,
+        setup: Span::ZERO,
+        sending: Span::ZERO,
+    },
+};
+
+impl DeliveryRecorder {
+    pub(super) fn new(
+        domains: &[Domain],
+        who: Vec<(Address, u32)>,
+        size: u64,
+        times: Vec<Time>,
+        keep: Keep,
+        series: Option<Series>,
+    ) -> DeliveryRecorder {
+        let rows = match keep {
+            Keep::Rows => who.len() * times.len(),
+            Keep::Totals => 0,
+        };
+        let untold =
+            Message { delivered: 0, reached: [Time::NEVER; SHARES.len()], finished: Time::NEVER };
+        // A transaction on an open session: its commands, then the text.
+        let ideal = |&(_, domain): &(Address, u32)| {
+            let peer = &domains[domain as usize].peer;
+            peer.round_trip * if peer.pipelining { 2 } else { 4 }
+        };
+        DeliveryRecorder {
+            ideals: who.iter().map(ideal).collect(),
+            list: who,
+            sender: "list-bounces@lists.example".parse().expect("it is an address"),
+            size,
+            messages: vec![untold; times.len()],
+            times,
+            deliveries: vec![UNTRIED; rows],
+            totals: Totals::default(),
+            series,
+        }
+    }
+
+    /// When the last message comes.
+    pub(super) fn last(&self) -> Time {
+        *self.times.last().expect("there is one")
+    }
+
+    pub(super) fn all_came(&self) -> bool {
+        self.totals.came as usize == self.times.len()
+    }
+
+    pub(super) fn delivered(&self) -> u64 {
+        self.totals.delivered
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.size
+    }
+
+    fn delivered_to(&mut self, now: Time, message: MessageId) {
+        self.totals.delivered += 1;
+        let all = self.list.len() as u64;
+        let message = &mut self.messages[message.0 as usize];
+        message.delivered += 1;
+        for (share, reached) in SHARES.iter().zip(&mut message.reached) {
+            if *reached == Time::NEVER && message.delivered * 100 >= all * share {
+                *reached = now;
+            }
+        }
+    }
+}
+
+impl WorldObserver for DeliveryRecorder {
+    type Due = u32;
+
+    fn due(&mut self, _: Time, number: u32) -> Event {
+        self.totals.came += 1;
+        Event::Submitted(Submission {
+            id: MessageId(number.into()),
+            sender: Some(self.sender.clone()),
+            size: self.size,
+            eight_bit: false,
+            utf8: false,
+            subscribers: Vec::new(),
+            day: 0,
+            recipients: self.list.iter().map(|(address, _)| address.clone()).collect(),
+        })
+    }
+
+    fn size(&self, _: MessageId) -> u64 {
+        self.size
+    }
+
+    fn log(&mut self, now: Time, entry: Entry) {
+        let Entry::Attempt { task, relay, delays, outcome, .. } = entry else { return };
+        self.totals.attempts += u64::from(relay.is_some());
+        match outcome {
+            Outcome::Delivered => self.delivered_to(now, task.message),
+            Outcome::Failed => self.totals.failed += 1,
+            Outcome::Deferred => {}
+        }
+        if let Some(series) = &mut self.series {
+            let host = relay.as_ref().map(|relay| relay.address);
+            series.add(Attempt { at: now, message: task.message, host, outcome });
+        }
+        let place = task.message.0 as usize * self.list.len() + task.recipient as usize;
+        if let Some(delivery) = self.deliveries.get_mut(place) {
+            delivery.attempts += u32::from(relay.is_some());
+            delivery.outcome = Some(outcome);
+            delivery.delays = delays;
+            if outcome == Outcome::Delivered {
+                delivery.finished = now;
+            }
+        }
+    }
+
+    fn finished(&mut self, now: Time, message: MessageId) {
+        self.messages[message.0 as usize].finished = now;
+    }
+
+    fn opens(&mut self, _: Time, _: Line, _: IpAddr) {
+        self.totals.sessions += 1;
+    }
+}

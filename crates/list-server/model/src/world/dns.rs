@@ -1,0 +1,50 @@
+//! What the name servers of a world know.
+
+use sojourn_core::{Span, Time};
+use sojourn_mail_engine::{Answer, MailHost};
+use std::net::IpAddr;
+
+/// What the name servers know of a domain.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// How long they take for an answer.
+    pub takes: Span,
+    /// How long it holds.
+    pub lifetime: Span,
+    /// What they say.
+    pub say: Say,
+}
+
+/// What name servers say of a domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Say {
+    /// Its mail goes to these hosts: their preferences and addresses.
+    Hosts(Vec<(u16, Vec<IpAddr>)>),
+    /// There is no such domain.
+    NoSuchDomain,
+    /// Nothing.
+    Silent,
+    /// They fail until this time, then know these hosts.
+    FailUntil(Time, Vec<(u16, Vec<IpAddr>)>),
+}
+
+impl Names {
+    /// The answer at a time, if there is one.
+    pub(super) fn answer(&self, now: Time) -> Option<Answer> {
+        let hosts = |list: &[(u16, Vec<IpAddr>)]| {
+            let host = |(preference, addresses): &(u16, Vec<IpAddr>)| MailHost {
+                name: "mx.example".into(),
+                preference: *preference,
+                addresses: addresses.clone(),
+            };
+            Answer::Hosts { hosts: list.iter().map(host).collect(), lifetime: self.lifetime }
+        };
+        match &self.say {
+            Say::Hosts(list) => Some(hosts(list)),
+            Say::NoSuchDomain => Some(Answer::NoSuchDomain),
+            Say::Silent => None,
+            Say::FailUntil(until, _) if now < *until => Some(Answer::Failed("SERVFAIL".into())),
+            Say::FailUntil(_, list) => Some(hosts(list)),
+        }
+    }
+}

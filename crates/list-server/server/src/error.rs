@@ -1,0 +1,65 @@
+//! Why a reception cannot open.
+
+use crate::lists::subscribers::SubscriberError;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Why a reception cannot open.
+#[derive(Debug)]
+pub enum SetupError {
+    /// A port cannot be listened at.
+    Bind {
+        /// The address and port.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A file of keys or certificates cannot be used.
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A file of keys or certificates cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The user whose rights it is to have.
+    User {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// The book of bounces.
+    Subscribers(SubscriberError),
+    /// The system gives no threads.
+    System(std::io::Error),
+}
+
+/// Reads a file of keys or certificates.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SetupError> {
+    std::fs::read(path).map_err(|error| SetupError::Unreadable { path: path.to_owned(), error })
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Bind { address, error } => {
+                write!(f, "nobody can listen at {address}: {error}")
+            }
+            SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
+            SetupError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
+            SetupError::User { name, why } => write!(f, "this cannot run as {name:?}: {why}"),
+            SetupError::Subscribers(error) => error.fmt(f),
+            SetupError::System(error) => write!(f, "the system refuses: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}

@@ -1,0 +1,198 @@
+//! Bounces over days: what is forged, what is verified, and what comes too late.
+
+use crate::event::{Recorded, SharedObserver};
+use crate::lists::bounces_in::*;
+use crate::lists::subscribers::SubscriberStore;
+use crate::smtp_in::quota::Amount;
+use crate::smtp_in::submitters::Submitters;
+use sojourn_core::parameters::{Parameters, Table, Value, defaults};
+use sojourn_mail_engine::list::return_path::with_token;
+use sojourn_mail_engine::list::token::{Claim, SECRET};
+use std::sync::{Arc, Mutex, RwLock};
+
+const LIST: &str = "news-bounces@lists.example";
+/// A day long after 1970.
+const TODAY: i64 = 20_781;
+
+fn address(text: &str) -> Address {
+    text.parse().unwrap()
+}
+
+fn keys() -> TokenKeys {
+    TokenKeys::new(&[[3; SECRET]]).unwrap()
+}
+
+/// A list that mailed `a@x.example` and others up to `h@x.example` today; their numbers begin with 1.
+fn lists(folder: &tempfile::TempDir) -> Lists {
+    let mut table = Table::default();
+    table.set("bounces", Value::Text(LIST.into()));
+    let mut book = SubscriberStore::open(&folder.path().join("x.bounces")).unwrap();
+    let people: Vec<_> = ('a'..='h').map(|it| address(&format!("{it}@x.example"))).collect();
+    book.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
+    Lists {
+        name: "lists.example".into(),
+        listening: Vec::new(),
+        unsubscribe: None,
+        lists: vec![List::read_table(&table).unwrap()],
+        signers: Vec::new(),
+        submitters: Submitters::new(&[], &[], &[]),
+        postmaster: None,
+        abuse: None,
+        rule: defaults(),
+        book: Arc::new(Mutex::new(book)),
+        most: 100,
+        keys: Arc::new(RwLock::new(keys())),
+        good_days: good_days(Span::from_s(5 * 86_400)),
+        most_for_reader: Amount::of(1, 1),
+        most_for_roles: Amount::of(1, 1),
+        hour: Arc::default(),
+        observer: SharedObserver::new(()),
+    }
+}
+
+/// Reads and enters what came back; who is to read it.
+fn read(lists: &Lists, recipients: &[Address], text: &[u8], now: i64) -> Vec<Address> {
+    let came_back = lists.look(recipients, text, now).unwrap();
+    lists.enter(&came_back, "192.0.2.9:25".parse().unwrap(), now).unwrap();
+    came_back.readers()
+}
+
+fn path(subscriber: u32, day: i64) -> Address {
+    let claim = Claim { subscriber, mailing: 9, day: day.try_into().unwrap() };
+    with_token(&keys(), &address(LIST), claim).unwrap()
+}
+
+/// A report that says that none of `people` has the message.
+fn report(people: &[&str]) -> String {
+    let groups = people.iter().map(|it| {
+        format!("\r\nFinal-Recipient: rfc822; {it}\r\nAction: failed\r\nStatus: 5.1.1\r\n")
+    });
+    let groups: String = groups.collect();
+    format!(
+        "MIME-Version: 1.0\r\nContent-Type: multipart/report; report-type=delivery-status; \
+         boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\n\
+         Reporting-MTA: dns; mx.example\r\n{groups}\r\n--b--\r\n"
+    )
+}
+
+/// Suspended subscribers.
+fn suspended(lists: &Lists) -> Vec<String> {
+    let mut members = lists.book().members().unwrap();
+    members.retain(|it| it.standing.suspended.is_some());
+    members.into_iter().map(|it| it.subscriber).collect()
+}
+
+/// The findings' case: a forged report on each of five days, to the plain path with all subscribers'
+/// names, to paths that name one, and to guessed ones.
+#[test]
+fn five_forged_reports_on_five_days_suspend_no_subscriber() {
+    let folder = tempfile::tempdir().unwrap();
+    let lists = lists(&folder);
+    let all = report(&["a@x.example", "b@x.example", "c@x.example"]);
+    let forged = [
+        LIST.to_owned(),
+        "news-bounces+a=x.example@lists.example".to_owned(),
+        format!("news-bounces+{}@lists.example", "k7".repeat(16)),
+    ];
+    let forged = forged.map(|it| address(&it));
+    for day in TODAY..TODAY + 5 {
+        assert_eq!(read(&lists, &forged, all.as_bytes(), day * DAY), []);
+    }
+    assert_eq!(lists.book().members().unwrap(), []);
+    let counted = lists.book().counted().unwrap();
+    assert_eq!(counted.len(), 10, "two kinds on five days");
+    assert_eq!(counted.iter().map(|it| it.number).sum::<u64>(), 15);
+}
+
+/// The same with good tokens suspends, and one message counts for one subscriber.
+#[test]
+fn five_verified_reports_on_five_days_suspend_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let lists = lists(&folder);
+    for day in TODAY..TODAY + 5 {
+        assert_eq!(suspended(&lists), [""; 0]);
+        // A copy goes out each day; the first one's token would do as well.
+        let both = [path(2, day), path(3, day)];
+        let said = report(&["c@x.example", "d@x.example"]);
+        for _ in 0..3 {
+            assert_eq!(read(&lists, &both, said.as_bytes(), day * DAY), []);
+        }
+    }
+    assert_eq!(suspended(&lists), ["b@x.example"]);
+    assert_eq!(lists.book().members().unwrap().len(), 1);
+    assert_eq!(lists.book().counted().unwrap(), []);
+}
+
+/// A return path is good for the mail's lifetime, 5 days, and 7 more.
+#[test]
+fn old_return_paths_are_good_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let lists = lists(&folder);
+    let said = report(&["a@x.example"]);
+    let from = |subscriber, day: i64| {
+        read(&lists, &[path(subscriber, TODAY)], said.as_bytes(), day * DAY);
+    };
+    from(1, TODAY + 12);
+    assert_eq!(lists.book().members().unwrap().len(), 1);
+    from(2, TODAY + 13);
+    // One whom the register does not know, and one of another list.
+    from(99, TODAY + 1);
+    let other = with_token(
+        &keys(),
+        &address("old-bounces@lists.example"),
+        Claim { subscriber: 1, mailing: 9, day: TODAY as u16 },
+    );
+    let token = other.unwrap().local().split_once('+').unwrap().1.to_owned();
+    let stolen = address(&format!("news-bounces+{token}@lists.example"));
+    read(&lists, &[stolen], said.as_bytes(), TODAY * DAY);
+    assert_eq!(lists.book().members().unwrap().len(), 1);
+    let counted = lists.book().counted().unwrap();
+    let kinds: Vec<_> = counted.iter().map(|it| (it.day - TODAY, &*it.kind, it.number)).collect();
+    assert_eq!(kinds, [(13, "expired", 1), (1, "expired", 1), (0, "wrong", 1)]);
+}
+
+/// What this server itself reports needs no token; it counts for those whom the list mailed.
+#[test]
+fn our_own_reports_are_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let lists = lists(&folder);
+    let said = report(&["a@x.example", "B@x.example", "never-mailed@x.example"]);
+    assert!(lists.read_own(&address(LIST), said.as_bytes(), TODAY * DAY));
+    let members = lists.book().members().unwrap();
+    let named: Vec<_> = members.iter().map(|it| &*it.subscriber).collect();
+    assert_eq!(named, ["a@x.example", "b@x.example"]);
+}
+
+/// A complaint says that the mail arrived: it is told and costs nothing.
+#[test]
+fn a_complaint_unsubscribes_and_is_not_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = Recorded::default();
+    let lists = Lists { observer: SharedObserver::new(heard.clone()), ..lists(&folder) };
+    let said = "Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n\
+        --b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\n\
+        User-Agent: x\r\nVersion: 1\r\n\r\n--b--\r\n";
+    let not_spam = said.replace("abuse", "not-spam");
+    for text in [&not_spam, said, said] {
+        read(&lists, &[path(1, TODAY)], text.as_bytes(), TODAY * DAY);
+    }
+    // One that nothing verifies is of no consequence.
+    read(&lists, &[address(LIST)], said.as_bytes(), TODAY * DAY);
+    assert_eq!(lists.book().members().unwrap(), []);
+    assert_eq!(lists.book().left().unwrap().len(), 1);
+    let told = heard.0.lock().unwrap();
+    let who = format!("list=<{LIST}>, to=<a@x.example>");
+    assert_eq!(told[..2], [format!("left: {who}"), format!("complaint: {who}: abuse")]);
+    assert!(told[2].starts_with("unverified: "), "{told:?}");
+}
+
+/// A report without a diagnosis is entered with what its status means.
+#[test]
+fn a_status_is_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let lists = lists(&folder);
+    let said = report(&["a@x.example"]);
+    read(&lists, &[path(1, TODAY)], said.as_bytes(), TODAY * DAY);
+    let members = lists.book().members().unwrap();
+    assert_eq!(members[0].reason, "5.1.1: bad destination mailbox address");
+}

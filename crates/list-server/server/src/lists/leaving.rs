@@ -1,0 +1,197 @@
+//! Leaving a list: by one click, by mail with a token, or by mail that has to be confirmed.
+
+use super::subscribers::SubscriberError;
+use super::unsubscribe::{Subscription, Subscriptions};
+use super::{Lists, now};
+use crate::delivery::mail::Mail;
+use crate::event::ServerEvent;
+use crate::smtp_in::context::Current;
+use sojourn_mail_engine::bounce::{Origin, origin};
+use sojourn_mail_engine::list::author::authors;
+use sojourn_mail_engine::list::leave::Question;
+use sojourn_mail_engine::list::token::{Claim, Purpose};
+use sojourn_mail_engine::list::{List, mailto};
+use sojourn_smtp::Address;
+use sojourn_smtp::header::beginning;
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError};
+use tokio_rustls::TlsAcceptor;
+
+const DAY: i64 = 86_400;
+
+/// A request to leave a list by mail, and how it says whose subscription it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// By a token behind the address that it came to.
+    Token(usize, String),
+    /// By its author alone.
+    Author(usize, Address),
+}
+
+impl Lists {
+    /// The place of the list whose address for leaving this is, and the token behind it.
+    pub(crate) fn of_leave(&self, recipient: &Address) -> Option<(usize, Option<String>)> {
+        self.lists.iter().enumerate().find_map(|(place, list)| {
+            let leave = list.leave.as_ref().filter(|it| it.domain() == recipient.domain())?;
+            let (own, name) = (leave.name(), recipient.name());
+            let (head, rest) = name.split_at_checked(own.len())?;
+            if !head.eq_ignore_ascii_case(&own) {
+                return None;
+            }
+            match rest.strip_prefix('+') {
+                Some(token) => Some((place, Some(token.to_owned()))),
+                None => rest.is_empty().then_some((place, None)),
+            }
+        })
+    }
+
+    /// What `text` asks for, which came to `recipients`.
+    pub(crate) fn requests(&self, recipients: &[Address], text: &[u8]) -> Vec<Request> {
+        if recipients.is_empty() || origin(text) != Origin::Person {
+            return Vec::new();
+        }
+        let authors = authors(beginning(text)).unwrap_or_default();
+        let request = |(place, token)| match (token, &authors[..]) {
+            (Some(token), _) => Some(Request::Token(place, token)),
+            (None, [author]) => Some(Request::Author(place, author.clone())),
+            (None, _) => None,
+        };
+        recipients.iter().filter_map(|it| self.of_leave(it)).filter_map(request).collect()
+    }
+
+    /// Does what is asked for at `now`, in seconds since 1970. Returns the message that asks the
+    /// subscriber to confirm, where a request has no token: it goes to subscribers alone, and to each
+    /// once a day.
+    pub(crate) fn leave(
+        &self,
+        request: Request,
+        now: i64,
+    ) -> Result<Option<Mail>, SubscriberError> {
+        let (list, author) = match request {
+            Request::Token(place, token) => {
+                self.unsubscribe(&self.lists[place], &token, now)?;
+                return Ok(None);
+            }
+            Request::Author(place, author) => (&self.lists[place], author),
+        };
+        let day = now.div_euclid(DAY);
+        let Some(number) = self.book().ask(&list.bounces, &author, day)? else { return Ok(None) };
+        let token =
+            self.leave_token(list, Claim { subscriber: number, mailing: 0, day: day as u16 });
+        let Some(confirm) = list.leave_path(&token) else { return Ok(None) };
+        let Some(from) = &list.leave else { return Ok(None) };
+        let link = self.unsubscribe.as_ref().map(|it| it.link(list.bounces.as_str(), &token));
+        let question = Question {
+            server: &self.name,
+            id: &format!("leave.{now}.{number}"),
+            now,
+            list: list.title(),
+            to: &author,
+            from,
+            confirm: &confirm,
+            link: link.as_deref(),
+        };
+        let text = question.write().into_bytes();
+        let text = [self.signatures(list, &[&text]).into_bytes(), text].concat();
+        self.observer
+            .notice(&ServerEvent::AskedToLeave { list: &list.bounces, subscriber: &author });
+        Ok(Some(Mail::new(None, vec![author], &text)))
+    }
+
+    /// Whether each recipient of the list has links of its own to unsubscribe.
+    pub(crate) fn has_own_links(&self, list: &List) -> bool {
+        list.verp && (self.unsubscribe.is_some() || list.leave.is_some())
+    }
+
+    /// The links to unsubscribe of the subscriber whom `claim` names: one click, and mail. Without a
+    /// claim, mail that has to be confirmed.
+    pub(crate) fn links(&self, list: &List, claim: Option<Claim>) -> Vec<String> {
+        let token = claim.map(|claim| self.leave_token(list, claim));
+        let endpoint = self.unsubscribe.as_ref().zip(token.as_ref());
+        let one_click = endpoint.map(|(it, token)| it.link(list.bounces.as_str(), token));
+        let leave = match &token {
+            Some(token) => list.leave_path(token),
+            None => list.leave.clone(),
+        };
+        one_click.into_iter().chain(leave.as_ref().map(mailto)).collect()
+    }
+
+    /// Ends the subscription that a token names; whose it was. Nothing where it is no token of this
+    /// server for this list.
+    fn unsubscribe(
+        &self,
+        list: &List,
+        token: &str,
+        now: i64,
+    ) -> Result<Option<Address>, SubscriberError> {
+        let Some(claim) = self.leave_claim(list, token) else { return Ok(None) };
+        let found = self.book().subscriber(&list.bounces, claim.subscriber)?;
+        if let Some(subscriber) = &found {
+            self.end(list, subscriber, now)?;
+        }
+        Ok(found)
+    }
+
+    /// Ends a subscription; whether it was not over already.
+    pub(crate) fn end(
+        &self,
+        list: &List,
+        subscriber: &Address,
+        now: i64,
+    ) -> Result<bool, SubscriberError> {
+        let is_new = self.book().leave(&list.bounces, subscriber, now)?;
+        if is_new {
+            let list = &list.bounces;
+            self.observer.notice(&ServerEvent::Left { list, subscriber });
+        }
+        Ok(is_new)
+    }
+
+    /// The token with which a subscriber leaves.
+    pub(crate) fn leave_token(&self, list: &List, claim: Claim) -> String {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        keys.sign(Purpose::Unsubscribe, &list.bounces, claim)
+    }
+
+    /// What a token to leave claims. It does not expire, as links in old messages have to work.
+    fn leave_claim(&self, list: &List, token: &str) -> Option<Claim> {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        keys.verify(Purpose::Unsubscribe, &list.bounces, token)
+    }
+
+    /// The list with this return path.
+    fn named(&self, bounces: &str) -> Option<&List> {
+        self.lists.iter().find(|list| list.bounces.as_str().eq_ignore_ascii_case(bounces))
+    }
+}
+
+/// A link leads to the lists as they are set by then.
+impl Subscriptions for Current {
+    fn tls(&self) -> Option<TlsAcceptor> {
+        self.get().context.tls.clone()
+    }
+
+    fn closed(&self, peer: SocketAddr) {
+        self.get().context.tell(&ServerEvent::PageFull { peer });
+    }
+
+    fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+        let context = Arc::clone(&self.get().context);
+        let Some(list) = context.lists.named(list) else { return Ok(None) };
+        let Some(claim) = context.lists.leave_claim(list, token) else { return Ok(None) };
+        let found = context.lists.book().subscriber(&list.bounces, claim.subscriber);
+        Ok(found.map_err(|error| error.to_string())?.map(|address| subscription(list, &address)))
+    }
+
+    fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+        let context = Arc::clone(&self.get().context);
+        let Some(list) = context.lists.named(list) else { return Ok(None) };
+        let left =
+            context.lists.unsubscribe(list, token, now()).map_err(|error| error.to_string())?;
+        Ok(left.map(|address| subscription(list, &address)))
+    }
+}
+
+fn subscription(list: &List, address: &Address) -> Subscription {
+    Subscription { list: list.title().to_owned(), address: address.to_string() }
+}

@@ -1,0 +1,340 @@
+//! The log, line by line as Postfix writes it.
+
+use crate::event::{Observer, QueueId, ServerEvent, unix_ms};
+use sojourn_core::Span;
+use sojourn_mail_engine::{Operation, Outcome, Relay};
+use sojourn_smtp::{Address, plain};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{Result, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Writes what a postman tells as Postfix's log has it, so that whatever reads that reads this:
+/// `qmgr` for messages, `smtp` for attempts, one line a recipient. `delays` are Postfix's four; what
+/// the attempt itself took, sendmail's `xdelay`, is the sum of the last two, and has no field of its
+/// own, because readers of Postfix's logs (pflogsumm) know no lines with one. Times are UTC, as RFC
+/// 3339 writes them.
+///
+/// When it cannot be written, that is said once on standard error, and delivery goes on.
+pub struct Log<W: Write> {
+    out: std::io::BufWriter<W>,
+    port: u16,
+    /// The machine's name, and this process.
+    host: String,
+    process: u32,
+    broken: bool,
+}
+
+impl<W: Write + Send + 'static> Log<W> {
+    /// A log that is written to `out`, of a server whose hosts take mail on `port`.
+    pub fn new(out: W, port: u16) -> Log<W> {
+        let host = gethostname::gethostname().to_string_lossy().into_owned();
+        let out = std::io::BufWriter::new(out);
+        Log { out, port, host, process: std::process::id(), broken: false }
+    }
+
+    fn write(&mut self, unix_ms: i64, daemon: &str, what: fmt::Arguments<'_>) {
+        if self.broken {
+            return;
+        }
+        let (at, host, process) = (stamp(unix_ms), &self.host, self.process);
+        let line = writeln!(
+            self.out,
+            "{at} {host} sojourn/{daemon}[{process}]: {}",
+            plain(&what.to_string())
+        );
+        self.check(line);
+    }
+
+    /// An event of reception is a line of `smtpd`, written at once.
+    fn write_reception(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        if let Some(line) = event.reception_line() {
+            self.write(unix_ms, "smtpd", format_args!("{line}"));
+            self.pause();
+        }
+    }
+
+    fn check(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.broken = true;
+            eprintln!("the log cannot be written: {error}");
+        }
+    }
+}
+
+impl<W: Write + Send + 'static> Observer for Log<W> {
+    fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        match *event {
+            ServerEvent::Accepted { message, sender, size, recipients, .. } => {
+                let (id, from) = (QueueId(message), sender.map_or("", Address::as_str));
+                let what = format_args!(
+                    "{id}: from=<{from}>, size={size}, nrcpt={recipients} (queue active)"
+                );
+                self.write(unix_ms, "qmgr", what);
+            }
+            ServerEvent::Attempt { task, recipient, relay, delays, outcome, reason, .. } => {
+                let (id, relay) = (QueueId(task.message), At(relay, self.port));
+                let [a, b, c, d] =
+                    [delays.before, delays.queued, delays.setup, delays.sending].map(Seconds);
+                let delay = Seconds(delays.total());
+                let status = match outcome {
+                    Outcome::Delivered => "sent",
+                    Outcome::Deferred => "deferred",
+                    Outcome::Failed => "bounced",
+                };
+                let (dsn, text) = (reason.status, &reason.text);
+                let what = format_args!(
+                    "{id}: to=<{recipient}>, relay={relay}, delay={delay}, \
+                     delays={a}/{b}/{c}/{d}, dsn={dsn}, status={status} ({text})"
+                );
+                self.write(unix_ms, "smtp", what);
+            }
+            ServerEvent::Operated { operation, message, recipients } => {
+                let did = match operation {
+                    Operation::Hold => "held",
+                    Operation::Release => "released",
+                    Operation::Requeue => "requeued",
+                    Operation::Count | Operation::Flush | Operation::Delete => return,
+                };
+                let id = QueueId(message);
+                let what = format_args!("{id}: {did} by the operator, nrcpt={recipients}");
+                self.write(unix_ms, "qmgr", what);
+            }
+            ServerEvent::Deleted { task, recipient } => {
+                let id = QueueId(task.message);
+                let what = format_args!(
+                    "{id}: to=<{recipient}>, relay=none, status=deleted (by the operator)"
+                );
+                self.write(unix_ms, "qmgr", what);
+            }
+            ServerEvent::Finished { message } => {
+                self.write(unix_ms, "qmgr", format_args!("{}: removed", QueueId(message)));
+            }
+            ServerEvent::HostDown(host, until, reason) => {
+                let until = stamp(until);
+                let what = format_args!("host {host} left alone until {until} ({reason})");
+                self.write(unix_ms, "qmgr", what);
+            }
+            ServerEvent::DomainDown(domain, until, reason) => {
+                let until = stamp(until);
+                let what = format_args!("domain {domain} left alone until {until} ({reason})");
+                self.write(unix_ms, "qmgr", what);
+            }
+            ServerEvent::Trouble(what) => {
+                self.write(unix_ms, "qmgr", format_args!("warning: {what}"));
+            }
+            _ => self.write_reception(unix_ms, event),
+        }
+    }
+
+    fn pause(&mut self) {
+        if !self.broken {
+            let flushed = self.out.flush();
+            self.check(flushed);
+        }
+    }
+}
+
+/// A host with its port; `none` where none was reached.
+struct At<'a>(Option<&'a Relay>, u16);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(relay) => write!(f, "{}[{}]:{}", relay.name, relay.address, self.1),
+            None => f.write_str("none"),
+        }
+    }
+}
+
+/// Seconds with four digits, below 1 s tenths of milliseconds; no zeros at the end. Postfix has two;
+/// what is learnt from a log of near hosts needs more.
+struct Seconds(Span);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.seconds();
+        let digits = match seconds {
+            _ if seconds < 1.0 => 4,
+            _ if seconds < 10.0 => 3,
+            _ if seconds < 100.0 => 2,
+            _ if seconds < 1000.0 => 1,
+            _ => 0,
+        };
+        let text = format!("{seconds:.digits$}");
+        let text = match digits {
+            0 => &text,
+            _ => text.trim_end_matches('0').trim_end_matches('.'),
+        };
+        f.write_str(text)
+    }
+}
+
+fn stamp(unix_ms: i64) -> String {
+    let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ms) * 1_000_000);
+    at.ok().and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| unix_ms.to_string())
+}
+
+/// One of those who write lines to the same file: each line stays whole.
+#[derive(Debug)]
+pub struct Lines<W> {
+    out: Arc<Mutex<W>>,
+    /// What has no end yet.
+    rest: Vec<u8>,
+}
+
+impl<W: Write> Lines<W> {
+    /// The first of them.
+    pub fn new(out: W) -> Lines<W> {
+        Lines { out: Arc::new(Mutex::new(out)), rest: Vec::new() }
+    }
+
+    /// All of them go on there, with the next whole line.
+    pub fn redirect(&self, out: W) {
+        *self.out.lock().unwrap_or_else(PoisonError::into_inner) = out;
+    }
+}
+
+/// One more of them.
+impl<W> Clone for Lines<W> {
+    fn clone(&self) -> Lines<W> {
+        Lines { out: Arc::clone(&self.out), rest: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        if let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') {
+            let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+            out.write_all(&self.rest[..=end])?;
+            self.rest.drain(..=end);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}
+
+/// Passes on at most [`MOST`] events a minute of each kind that any client can cause, and then how
+/// many more there were.
+pub(crate) struct EventLimiter<O> {
+    inner: O,
+    /// For each kind the minute that began with the first event after the last one.
+    minutes: BTreeMap<&'static str, Minute>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Minute {
+    began: Instant,
+    happened: u64,
+}
+
+const MOST: u64 = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The kind of an event that any client can cause; what an operator's lists and submitters cause is
+/// passed on whole.
+fn kind(event: &ServerEvent<'_>) -> Option<&'static str> {
+    match event {
+        ServerEvent::NotTaken { .. } => Some("not taken"),
+        ServerEvent::PasswordRefused { .. } => Some("password not verified"),
+        ServerEvent::WrongPassword { .. } => Some("wrong password"),
+        ServerEvent::GaveWay { .. } => Some("gave way"),
+        ServerEvent::TooMany { .. } => Some("too many sessions"),
+        ServerEvent::Unverified { .. } => Some("not verified"),
+        ServerEvent::PageFull { .. } => Some("page to unsubscribe full"),
+        // Those of delivery; those whose lines are limited where they are made, once a subscriber and
+        // day or in time; and those that only submitters and operators cause.
+        _ => None,
+    }
+}
+
+impl<O: Observer> EventLimiter<O> {
+    pub(crate) fn new(inner: O) -> EventLimiter<O> {
+        EventLimiter { inner, minutes: BTreeMap::new() }
+    }
+
+    fn notice_at(&mut self, now: Instant, unix_ms: i64, event: &ServerEvent<'_>) {
+        let Some(kind) = kind(event) else { return self.inner.notice(unix_ms, event) };
+        self.end_minutes(unix_ms, |began| now.saturating_duration_since(began) >= MINUTE);
+        let minute = self.minutes.entry(kind).or_insert(Minute { began: now, happened: 0 });
+        minute.happened += 1;
+        if minute.happened <= MOST {
+            self.inner.notice(unix_ms, event);
+        }
+    }
+
+    /// Reports what was left out in minutes that are over.
+    fn end_minutes(&mut self, unix_ms: i64, is_over: impl Fn(Instant) -> bool) {
+        let mut left_out = Vec::new();
+        self.minutes.retain(|what, minute| {
+            let over = is_over(minute.began);
+            if over && minute.happened > MOST {
+                left_out.push((*what, minute.happened - MOST));
+            }
+            !over
+        });
+        for (what, count) in left_out {
+            self.inner.notice(unix_ms, &ServerEvent::LeftOut { what, count });
+        }
+    }
+}
+
+impl<O: Observer> Observer for EventLimiter<O> {
+    fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
+        self.notice_at(Instant::now(), unix_ms, event);
+    }
+
+    fn pause(&mut self) {
+        let now = Instant::now();
+        self.end_minutes(unix_ms(), |began| now.saturating_duration_since(began) >= MINUTE);
+        self.inner.pause();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Recorded;
+
+    #[test]
+    fn ten_a_minute_and_how_many_more() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let mut limiter = EventLimiter::new(Recorded(Arc::clone(&heard)));
+        let began = Instant::now();
+        let peer = "192.0.2.1:25".parse().unwrap();
+        for n in 0..4221 {
+            limiter.notice_at(
+                began + Duration::from_millis(n * 14),
+                0,
+                &ServerEvent::TooMany { peer },
+            );
+        }
+        // Other kinds have minutes of their own.
+        limiter.notice_at(began, 0, &ServerEvent::GaveWay { peer });
+        assert_eq!(heard.lock().unwrap().len(), 11);
+        let later = began + MINUTE;
+        limiter.notice_at(later, 0, &ServerEvent::TooMany { peer });
+        let lines = std::mem::take(&mut *heard.lock().unwrap());
+        assert_eq!(
+            lines[11..],
+            [
+                "too many sessions: and 4,211 more in the last minute",
+                "too many sessions: client=[192.0.2.1]"
+            ]
+        );
+        // Where nothing follows, time itself ends a minute.
+        (0..10).for_each(|_| limiter.notice_at(later, 0, &ServerEvent::TooMany { peer }));
+        limiter.end_minutes(0, |_| true);
+        limiter.end_minutes(0, |_| true);
+        let lines = heard.lock().unwrap();
+        assert_eq!(lines.len(), 10);
+        assert_eq!(lines[9], "too many sessions: and 1 more in the last minute");
+    }
+}

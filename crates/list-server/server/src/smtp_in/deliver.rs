@@ -1,0 +1,287 @@
+//! The way of a message from its session to the spool: sorted by recipients, examined, counted
+//! against the quotas of people, entered into the register, and submitted for delivery.
+
+use super::context::ReceptionContext;
+use super::message_memory::{Memory, Occupied};
+use super::not_taken::NotTaken;
+use super::quota::{Amount, Share};
+use super::relay::Outgoing;
+use crate::delivery::mail::Mail;
+use crate::event::{QueueId, ServerEvent};
+use crate::lists::bounces_in::CameBack;
+use crate::lists::leaving::Request;
+use crate::lists::{Lists, now};
+use sojourn_mail_engine::list::outgoing::is_changed;
+use sojourn_mail_engine::prefix;
+use sojourn_mail_engine::report::date;
+use sojourn_smtp::server::{Arrival, Submitter, Text, Trace};
+use sojourn_smtp::{Address, Enhanced, Reply};
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError};
+use tokio::task::spawn_blocking;
+
+/// A message's recipients by what happens to mail for them.
+#[derive(Default)]
+struct Sorted {
+    /// Return paths.
+    back: Vec<Address>,
+    /// Addresses for leaving a list.
+    leaving: Vec<Address>,
+    /// Those to which it is sent on.
+    on: Vec<Address>,
+}
+
+/// A message that nothing refuses, and what follows from it.
+struct Examined {
+    came_back: CameBack,
+    requests: Vec<Request>,
+    /// That for those to which it is sent on comes first.
+    messages: Vec<Outgoing>,
+    /// Memory for a text that is there twice.
+    _second: Occupied,
+}
+
+/// The client, and when its message came, in seconds since 1970.
+#[derive(Clone, Copy)]
+struct From<'a> {
+    peer: SocketAddr,
+    submitter: Submitter<'a>,
+    now: i64,
+}
+
+impl Lists {
+    /// All that refuses a message for what it is, on a thread that may wait: texts are long. What it
+    /// occupies beside its text, and beside a head of so many octets, is reserved in `memory`.
+    fn examine(
+        &self,
+        submitter: Submitter<'_>,
+        sender: Option<Address>,
+        Sorted { back, mut leaving, on }: Sorted,
+        text: Text,
+        (memory, head): (&Arc<Memory>, usize),
+        now: i64,
+    ) -> Result<Examined, NotTaken> {
+        if sender.is_none() {
+            // A report or an automatic answer is no request.
+            leaving.clear();
+        }
+        let size = text.len();
+        let came_back = self.look(&back, &text, now)?;
+        let requests = self.requests(&leaving, &text);
+        let readers = came_back.readers();
+        // Where others want it too, there are two for a while.
+        let copies = usize::from(!on.is_empty()) + usize::from(!readers.is_empty());
+        let second = memory.reserve(if copies > 1 { size + head } else { 0 });
+        let second = second.ok_or_else(NotTaken::no_memory)?;
+        let mut messages = Vec::with_capacity(copies);
+        let mut texts = std::iter::repeat_n(text, copies);
+        if !on.is_empty()
+            && let Some(text) = texts.next()
+        {
+            messages.push(self.outgoing(submitter, sender, on, text)?);
+        }
+        if let Some(text) = texts.next() {
+            messages.push(Outgoing::to_people(readers, text));
+        }
+        if messages.iter().any(|it| self.was_here(it)) {
+            let why = "the message goes round in circles: it was sent on from here before";
+            return Err(NotTaken::refused(554, Enhanced(5, 4, 6), why));
+        }
+        Ok(Examined { came_back, requests, messages, _second: second })
+    }
+}
+
+impl ReceptionContext {
+    /// Takes a message over: when the reply is positive, all of it is on stable storage. Its caller
+    /// holds the memory of the one copy of its text; of another one this is the only owner.
+    pub(crate) async fn take(
+        &self,
+        arrival: Arrival,
+        trace: &Trace,
+        peer: SocketAddr,
+        submitter: Submitter<'_>,
+    ) -> Reply {
+        let from = From { peer, submitter, now: now() };
+        let taken = self.take_or_not(arrival, trace, from).await;
+        taken.unwrap_or_else(|NotTaken { reply, told }| {
+            if let Some(why) = told {
+                self.tell(&ServerEvent::NotTaken { peer, why: &why });
+            }
+            reply
+        })
+    }
+
+    /// All that refuses a message is looked at before anything is done with it: its client comes
+    /// again.
+    async fn take_or_not(
+        &self,
+        arrival: Arrival,
+        trace: &Trace,
+        from: From<'_>,
+    ) -> Result<Reply, NotTaken> {
+        let received = trace.received(&self.name, &date(from.now));
+        let Arrival { sender, recipients, text, utf8 } = arrival;
+        let (size, sorted) = (text.len(), self.sort(recipients));
+        let relayed = sorted.on.len();
+        let _changed = self.reserve_change(from.submitter, &text)?;
+        let examined = self.examine(sender, sorted, text, received.len(), from).await?;
+        // All that is sent on for an unknown client is for the postmaster or abuse.
+        let for_roles = if from.submitter == Submitter::Untrusted { relayed } else { 0 };
+        self.count_for_people(&examined.came_back, for_roles, size, from)?;
+        let Examined { came_back, requests, messages, _second } = examined;
+        let mails = self.enter(came_back, requests, messages, (received, utf8), from).await?;
+        self.submit(mails, relayed, size, from).await
+    }
+
+    /// Recipients by what happens to mail for them. Who reads for several has one copy.
+    fn sort(&self, recipients: Vec<Address>) -> Sorted {
+        let (mut sorted, mut readers) = (Sorted::default(), Vec::new());
+        for recipient in recipients {
+            if self.lists.of_return(&recipient).is_some() {
+                sorted.back.push(recipient);
+            } else if self.lists.of_leave(&recipient).is_some() {
+                sorted.leaving.push(recipient);
+            } else if let Some(reader) = self.lists.of_role(&recipient) {
+                if !readers.contains(&reader) {
+                    readers.push(reader);
+                    sorted.on.push(reader.clone());
+                }
+            } else {
+                sorted.on.push(recipient);
+            }
+        }
+        sorted
+    }
+
+    /// Reserves memory for a text that is changed, and is there twice meanwhile. That comes before
+    /// another message is examined: of several that find no memory together, one gives its part back
+    /// to the next.
+    fn reserve_change(&self, submitter: Submitter<'_>, text: &Text) -> Result<Occupied, NotTaken> {
+        let size = text.len();
+        let changed = if is_changed(text) { size + size / 128 } else { 0 };
+        self.memory_of(submitter).reserve(changed).ok_or_else(NotTaken::no_memory)
+    }
+
+    fn memory_of(&self, submitter: Submitter<'_>) -> &Arc<Memory> {
+        match submitter {
+            Submitter::Untrusted => &self.untrusted_memory,
+            Submitter::Network(_) | Submitter::User(_) => &self.memory,
+        }
+    }
+
+    /// [`Lists::examine`] on a thread that may wait.
+    async fn examine(
+        &self,
+        sender: Option<Address>,
+        sorted: Sorted,
+        text: Text,
+        head: usize,
+        from: From<'_>,
+    ) -> Result<Examined, NotTaken> {
+        let memory = Arc::clone(self.memory_of(from.submitter));
+        let by_password = from.submitter.user().map(str::to_owned);
+        let by_network = match from.submitter {
+            Submitter::Network(address) => Submitter::Network(address),
+            Submitter::User(_) | Submitter::Untrusted => Submitter::Untrusted,
+        };
+        let now = from.now;
+        let examined = self.help(move |lists| {
+            let submitter = by_password.as_deref().map_or(by_network, Submitter::User);
+            lists.examine(submitter, sender, sorted, text, (&memory, head), now)
+        });
+        examined.await?
+    }
+
+    /// Counts a message of `size` octets for `roles` readers of the lists' domains and for those of
+    /// what came back, if they may have it in this hour.
+    fn count_for_people(
+        &self,
+        came_back: &CameBack,
+        roles: usize,
+        size: usize,
+        From { peer, now, .. }: From<'_>,
+    ) -> Result<(), NotTaken> {
+        let lists = &self.lists;
+        let mut wanted: Vec<_> = came_back
+            .read_for()
+            .map(|list| {
+                let share = Share::Reader(lists.lists[list].bounces.clone());
+                (share, Amount::of(1, size), lists.most_for_reader)
+            })
+            .collect();
+        if roles > 0 {
+            let (more, most) = (Amount::of(roles, size), lists.most_for_roles);
+            let network = Share::Neighbours(prefix(peer.ip(), 24, 48));
+            wanted.extend([(network, more, most.tenth()), (Share::Roles, more, most)]);
+        }
+        let mut hour = lists.hour.lock().unwrap_or_else(PoisonError::into_inner);
+        hour.take(now, &wanted)
+    }
+
+    /// Makes what is submitted of the messages, below the line `received`, and enters what came back
+    /// and the requests to leave; what the latter are answered with is submitted too.
+    async fn enter(
+        &self,
+        came_back: CameBack,
+        requests: Vec<Request>,
+        messages: Vec<Outgoing>,
+        (received, utf8): (String, bool),
+        From { peer, now, .. }: From<'_>,
+    ) -> Result<Vec<Mail>, NotTaken> {
+        let done = self.help(move |lists| {
+            let ready = |message| lists.ready(message, &received, utf8, now);
+            let mut mails = messages.into_iter().map(ready).collect::<Result<Vec<_>, _>>()?;
+            lists.enter(&came_back, peer, now)?;
+            for request in requests {
+                mails.extend(lists.leave(request, now)?);
+            }
+            lists.expire(now);
+            Ok::<_, NotTaken>(mails)
+        });
+        done.await?
+    }
+
+    /// Submits all for delivery. What goes to most recipients, `relayed` of them, is first in `mails`:
+    /// it is the most likely to find the queue full.
+    async fn submit(
+        &self,
+        mails: Vec<Mail>,
+        relayed: usize,
+        size: usize,
+        From { peer, submitter, .. }: From<'_>,
+    ) -> Result<Reply, NotTaken> {
+        let mut mails = mails.into_iter();
+        let sent_on = if relayed > 0 { mails.next() } else { None };
+        let reply = match sent_on {
+            None => Reply::new(250, Enhanced(2, 0, 0), "taken"),
+            Some(mail) => {
+                let sender = mail.sender.clone();
+                let message = self.delivery.submit(mail).await?;
+                let (user, sender) = (submitter.user(), sender.as_ref());
+                self.tell(&ServerEvent::Taken {
+                    message,
+                    peer,
+                    user,
+                    sender,
+                    size,
+                    recipients: relayed,
+                });
+                let text = format!("taken as {}", QueueId(message));
+                Reply::new(250, Enhanced(2, 0, 0), &text)
+            }
+        };
+        for mail in mails {
+            self.delivery.submit(mail).await?;
+        }
+        Ok(reply)
+    }
+
+    /// Does `work` on a thread that may wait.
+    async fn help<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Lists) -> T + Send + 'static,
+    ) -> Result<T, NotTaken> {
+        let lists = Arc::clone(&self.lists);
+        Ok(spawn_blocking(move || work(&lists)).await?)
+    }
+}

@@ -1,0 +1,307 @@
+//! What a mail server is set to.
+
+use super::submitters::{Program, Subnet, User, check_lists};
+use crate::error::{SetupError, read};
+use crate::http::live::access::Live;
+use crate::lists::signing::Dkim;
+use crate::lists::unsubscribe::Unsubscribe;
+use crate::settings::Network;
+use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_core::units::Bytes;
+use sojourn_core::{Span, nested, parameters};
+use sojourn_mail_engine::Config;
+use sojourn_mail_engine::bounce::Rule;
+use sojourn_mail_engine::list::List;
+use sojourn_mail_engine::list::return_path::form;
+use sojourn_smtp::Address;
+use sojourn_smtp::server::{AuthUse, Bounds, Protocol};
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+parameters! {
+    /// A list server that takes mail from other programs and delivers it.
+    pub struct Serving: "mail server" {
+        /// The file that keeps what was taken over until it is delivered.
+        pub spool: String,
+        /// The file where the log goes; standard output, when it is not set. One that has to be made
+        /// is its user's alone.
+        pub log: Option<String>,
+        /// How mail is delivered.
+        pub mail: Config,
+        /// How the world is reached.
+        pub network: Network = defaults(),
+        /// Who may send, and how much.
+        pub reception: Rules = defaults(),
+        /// Where it listens.
+        pub listener: Vec<Listener>,
+        /// What it shows under TLS; there is no TLS without.
+        pub certificate: Option<Certificate>,
+        /// Who may send by a password.
+        pub user: Vec<User> = Vec::new(),
+        /// Programs that may send without a password, and what they may send.
+        pub submitter: Vec<Program> = Vec::new(),
+        /// The lists whose mail comes back here.
+        pub list: Vec<List> = Vec::new(),
+        /// What signs the lists' mail.
+        pub dkim: Vec<Dkim> = Vec::new(),
+        /// When a subscriber is suspended.
+        pub bounces: Rule = defaults(),
+        /// Where recipients unsubscribe with one click; nowhere without.
+        pub unsubscribe: Option<Unsubscribe>,
+        /// Where it is watched; nowhere without, and `[live]` alone is enough.
+        pub live: Option<Live>,
+    }
+}
+
+parameters! {
+    /// Who may send, and how much.
+    pub struct Rules: "reception" {
+        /// Networks that may send as anybody and to every list, without a password. Mail of those
+        /// who may not send is taken for the lists' return paths alone.
+        pub trusted: Vec<Subnet> = Vec::new(),
+        /// The user whose rights the server takes on when its ports are open and its keys read.
+        pub run_as: Option<String>,
+        /// Who reads mail for `postmaster`, and for `postmaster` of each list's domain (RFC 5321
+        /// section 4.5.1). A server that has lists needs one.
+        pub postmaster: Option<Address>,
+        /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
+        /// it is not set.
+        pub abuse: Option<Address>,
+        /// Messages of strangers for the postmaster and for abuse, together, in an hour, one for each
+        /// of them; more are asked to come again (452). One network of 24 bits of IPv4, or 48 of IPv6,
+        /// has a tenth of these, and of their octets.
+        pub postmaster_hourly: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Octets of these in an hour, and of a list's `reader`'s. A message that has more than
+        /// a stranger's share is refused (552).
+        pub octets_hourly: Bytes = Bytes(100_000_000),
+        /// Sessions at once, beside those that have yet to log in. Where a limit is reached, a session
+        /// whose text is not coming gives way to a new one (421), first of the network with the
+        /// most; where there is none, or its own network has more, the new one is asked to come
+        /// again. From half of them on, what a session may take shrinks to `bounds.stressed`.
+        /// (Postfix: default_process_limit, 100.)
+        pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
+        /// Of these, those of clients who may not send without a password: they have these for
+        /// themselves; the rest is for the trusted, and those who have logged in. At ports for
+        /// submission there are as many again for those who have yet to log in, and as many once more
+        /// for those of them at an address from which a user has logged in before.
+        pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
+        /// Of the strangers' sessions, those of one network of 24 bits of IPv4, or 48 of IPv6:
+        /// what one subscriber of a provider commonly has at most.
+        pub neighbours: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+        /// Of these, those of one client: an address, or a network of 64 bits of IPv6. (Postfix:
+        /// smtpd_client_connection_count_limit, half of all.)
+        pub stranger: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
+        /// Of the trusted sessions, those of one network of `trusted` or of a submitter.
+        pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Memory for messages, from their first octet until they are answered for, all sessions
+        /// together, those of strangers in one half of it. Who needs more is asked to come again
+        /// (452). Four of the largest fit.
+        pub memory: Bytes = Bytes(200_000_000),
+        /// Subscribers of all lists together that are known. Mail for others is asked to come again
+        /// (452) when there are so many; one takes about 100 octets of the disk.
+        pub subscribers: NonZeroU32 = NonZeroU32::new(10_000_000).expect("above 0"),
+        /// Messages that a list's `reader` gets in an hour; more are asked to come again (452).
+        pub reader_hourly: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+        /// Whether a CR or LF that stands alone in a message of somebody trusted is made a line's end
+        /// (programs that hand lines to Python's smtplib as they have them end them so); else, and
+        /// in messages of all others, it is refused.
+        pub repair: bool = true,
+        /// What one session may take.
+        pub bounds: Bounds = defaults(),
+        /// How long messages under way may still come in when the server is stopped.
+        pub grace: Span = Span::from_s(10),
+    }
+}
+
+parameters! {
+    /// A port at which mail is taken.
+    pub struct Listener: "listener" {
+        /// The address and port.
+        pub address: SocketAddr,
+        /// What is spoken there.
+        pub protocol: Protocol = Protocol::Smtp,
+        /// Whether TLS begins at once (RFC 8314); else STARTTLS is offered, given a certificate. Such a
+        /// port, and port 587, is for submission: who is not trusted has to log in soon, and does
+        /// not compete with strangers at other ports.
+        pub implicit_tls: bool = false,
+        /// Where a password is asked for.
+        pub auth: AuthUse = AuthUse::Tls,
+    }
+}
+
+parameters! {
+    /// A certificate and its key, as files in PEM.
+    pub struct Certificate: "certificate" {
+        /// The certificate, and those that lead to a root.
+        pub chain: String,
+        /// The private key.
+        pub key: String,
+    }
+}
+
+nested!(Rules, Listener, Certificate);
+
+impl Check for Rules {
+    fn check(&self) -> Result<(), Refusal> {
+        let too_many = |key: &str, given: NonZeroU32, expected: &str| {
+            Err(Refusal::value(&Value::Int(given.get().into()), expected).under(key))
+        };
+        if self.strangers >= self.sessions {
+            let expected = "fewer than reception.sessions: the trusted have the rest";
+            return too_many("strangers", self.strangers, expected);
+        }
+        if self.neighbours > self.strangers {
+            let expected = "at most reception.strangers, of which these are";
+            return too_many("neighbours", self.neighbours, expected);
+        }
+        if self.stranger > self.neighbours {
+            let expected = "at most reception.neighbours, of which these are";
+            return too_many("stranger", self.stranger, expected);
+        }
+        if self.memory.0 < self.bounds.message.0.saturating_mul(2) {
+            let expected = "at least twice bounds.message: strangers, who return whole messages, \
+                            have half of it";
+            return Err(Refusal::of(&self.memory, expected).under("memory"));
+        }
+        Ok(())
+    }
+}
+
+impl Check for Listener {}
+
+impl Listener {
+    /// Whether it is for submission: at the port for that (RFC 6409 section 3.1), or under TLS from
+    /// the beginning (RFC 8314), as no other SMTP is.
+    pub(crate) fn is_for_submission(&self) -> bool {
+        self.protocol == Protocol::Smtp && (self.implicit_tls || self.address.port() == 587)
+    }
+}
+
+impl Check for Certificate {}
+
+impl Check for Serving {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one refusal after the other, in the order of the page"
+    )]
+    fn check(&self) -> Result<(), Refusal> {
+        if self.listener.is_empty() {
+            return Err(Refusal::missing("listener", "at least one"));
+        }
+        if self.certificate.is_none()
+            && let Some(bare) = self.listener.iter().find(|it| it.implicit_tls)
+        {
+            let expected = format!("what {} is to show under TLS", bare.address);
+            return Err(Refusal::missing("certificate", expected));
+        }
+        if self.unsubscribe.as_ref().is_some_and(|it| it.tls) && self.certificate.is_none() {
+            let expected = "what [unsubscribe] is to show under TLS, or unsubscribe.tls = false";
+            return Err(Refusal::missing("certificate", expected));
+        }
+        let submitters = self.user.len() + self.submitter.len();
+        if self.reception.trusted.is_empty() && submitters == 0 {
+            let missing = Refusal::missing("trusted", "a network, or a user: who may send?");
+            return Err(missing.under("reception"));
+        }
+        for (i, user) in self.user.iter().enumerate() {
+            if self.user[..i].iter().any(|other| other.name == user.name) {
+                let given = Value::Text(user.name.clone());
+                let refusal = Refusal::value(&given, "each name once").under("name");
+                return Err(refusal.among(i).under("user"));
+            }
+            check_lists(&user.lists, &self.list).map_err(|it| it.among(i).under("user"))?;
+        }
+        for (i, program) in self.submitter.iter().enumerate() {
+            let here = |refusal: Refusal| refusal.among(i).under("submitter");
+            check_lists(&program.lists, &self.list).map_err(here)?;
+            let trusted = |net: &Subnet| self.reception.trusted.iter().any(|it| it.covers(*net));
+            if let Some(j) = program.networks.iter().position(trusted) {
+                let given = program.networks[j].write().expect("a network is a text");
+                let expected = "a network outside of reception.trusted, which may send everything";
+                return Err(here(Refusal::value(&given, expected).under("networks")));
+            }
+        }
+        for (i, list) in self.list.iter().enumerate() {
+            let same = |other: &List| reads(&other.bounces, &list.bounces);
+            if self.list.iter().enumerate().any(|(j, other)| i != j && same(other)) {
+                let expected = "a return path that is not another list's, with or without a +";
+                let refusal = Refusal::of(&list.bounces, expected).under("bounces");
+                return Err(refusal.among(i).under("list"));
+            }
+        }
+        let readers =
+            [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
+        for (key, reader) in readers {
+            self.is_elsewhere(reader).map_err(|it| it.under(key).under("reception"))?;
+        }
+        for (i, list) in self.list.iter().enumerate() {
+            let Some(leave) = &list.leave else { continue };
+            let others = self.list.iter().enumerate().filter(|(j, _)| i != *j);
+            let leaves = others.filter_map(|(_, other)| other.leave.as_ref());
+            let role =
+                ["postmaster", "abuse"].iter().any(|it| leave.name().eq_ignore_ascii_case(it));
+            let mut all = self.list.iter().map(|it| &it.bounces).chain(leaves);
+            if role || all.any(|it| reads(it, leave) || reads(leave, it)) {
+                let expected = "an address of the list's own that is no return path and no role";
+                let refusal = Refusal::of(leave, expected).under("leave");
+                return Err(refusal.among(i).under("list"));
+            }
+        }
+        for (i, list) in self.list.iter().enumerate() {
+            let here = |refusal: Refusal| refusal.under("reader").among(i).under("list");
+            self.is_elsewhere(&list.reader).map_err(here)?;
+        }
+        if !self.list.is_empty() && self.reception.postmaster.is_none() {
+            let expected = "who reads mail for postmaster and abuse of the lists' domains";
+            return Err(Refusal::missing("postmaster", expected).under("reception"));
+        }
+        Ok(())
+    }
+}
+
+impl Serving {
+    /// Refuses a reader whose mail would come back.
+    fn is_elsewhere(&self, reader: &Option<Address>) -> Result<(), Refusal> {
+        let here = |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
+        let Some(reader) = reader.as_ref().filter(|it| here(it)) else { return Ok(()) };
+        let expected = "an address of another domain than the lists', where it would come back";
+        Err(Refusal::of(reader, expected))
+    }
+}
+
+/// Whether mail to `address` could be taken for mail to `back`, or for somebody's bounce.
+fn reads(back: &Address, address: &Address) -> bool {
+    let named = format!("{}+x=y", address.name());
+    let named = Address::of(&named, address.domain()).unwrap_or_else(|_| address.clone());
+    form(back, address).is_some() || form(back, &named).is_some()
+}
+
+/// Reads certificate and key; what they say is in no message.
+pub(crate) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, SetupError> {
+    let (chain, key) = (Path::new(&certificate.chain), Path::new(&certificate.key));
+    let bad = |path: &Path, why: &dyn Display| SetupError::Key {
+        path: path.to_owned(),
+        why: why.to_string(),
+    };
+    let certificates = CertificateDer::pem_slice_iter(&read(chain)?).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| bad(chain, &error))?;
+    if certificates.is_empty() {
+        return Err(bad(chain, &"it has no certificate"));
+    }
+    let private = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| bad(key, &error))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| bad(chain, &error))?
+        .with_no_client_auth()
+        .with_single_cert(certificates, private)
+        .map_err(|error| bad(key, &error))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,19 @@
+//! Nobody answers.
+
+use super::{ConnectionAnswer, Fault};
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
+
+parameters! {
+    /// Does not answer to connections: its listener's queue is full, and Linux drops whoever asks
+    /// to be let in.
+    pub struct BlackHole: "black-hole" {}
+}
+
+impl Check for BlackHole {}
+
+impl Fault for BlackHole {
+    fn connection_answer(&self) -> ConnectionAnswer {
+        ConnectionAnswer::Silent
+    }
+}
