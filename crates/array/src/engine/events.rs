@@ -17,7 +17,7 @@ struct PendingRequest {
     job: u64,
     /// Accesses that are not done, those of later phases too.
     left: u32,
-    /// Those of them that the end of the request waits for.
+    /// Accesses that are not done and that the end of the request waits for.
     counted: u32,
     /// Accesses of the present phase that are not done and that the next phase waits for.
     gates: u32,

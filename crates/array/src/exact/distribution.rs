@@ -20,7 +20,7 @@ pub(super) struct QueueArrivals {
 pub(super) enum Join {
     /// Sojourn times at different disks are associated: long ones go together.
     Associated,
-    /// They depend on each other in any way.
+    /// Sojourn times at different disks depend on each other in any way.
     Any,
     /// The accesses of a request are served together, and no others with them.
     SplitMerge,
