@@ -20,6 +20,35 @@ pub struct Link {
     pub spec: LinkSpec,
 }
 
+/// Times of any link, exact at every rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExactTiming {
+    delay: Span,
+    rate: Rate,
+    /// Transmission time of a header, where the next switch cuts through.
+    header: Option<Span>,
+}
+
+impl ExactTiming {
+    /// The times of `link`, where headers have so many bytes.
+    pub(crate) fn new(link: &Link, header: u16) -> ExactTiming {
+        let rate = link.spec.rate;
+        let header = link.cuts.then(|| rate.span(header.into()));
+        ExactTiming { delay: link.spec.delay, rate, header }
+    }
+
+    /// Transmission time of `size` bytes.
+    pub(crate) fn span(&self, size: u16) -> Span {
+        self.rate.span(size.into())
+    }
+
+    /// Time from the first bit of `size` bytes on the link until the other end may send them on, or has
+    /// them.
+    pub(crate) fn crossing(&self, size: u16) -> Span {
+        self.header.unwrap_or_else(|| self.span(size)) + self.delay
+    }
+}
+
 /// One link of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
