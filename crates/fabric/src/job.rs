@@ -86,10 +86,10 @@ impl Jobs {
         for (part, drawn) in (0..).zip(parts) {
             let role = Role::Job;
             flows.extend(drawn.flows.into_iter().map(|flow| (flow, JobPart { part, role })));
-            let asked = |query| QueryRun { part, query, answers: 0..0 };
-            queries.extend(drawn.queries.into_iter().map(asked));
+            let query_run = |query| QueryRun { part, query, answers: 0..0 };
+            queries.extend(drawn.queries.into_iter().map(query_run));
         }
-        queries.sort_by_key(|asked| asked.query.arrived);
+        queries.sort_by_key(|query_run| query_run.query.arrived);
         let mut answers = Vec::new();
         for QueryRun { part, query, answers: own } in &mut queries {
             *own = answers.len()..answers.len() + query.answers.len();
@@ -112,11 +112,11 @@ impl Jobs {
                 watches.push(Watch { flow: number, from, until });
             }
         }
-        flows.extend(answers.into_iter().map(|(flow, cast, _)| (flow, cast)));
+        flows.extend(answers.into_iter().map(|(flow, job_part, _)| (flow, job_part)));
         Jobs {
             after: after.into(),
             watches: watches.into(),
-            parts: flows.iter().map(|(_, cast)| *cast).collect(),
+            parts: flows.iter().map(|(_, job_part)| *job_part).collect(),
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
             queries,
             several,
@@ -156,14 +156,14 @@ impl Jobs {
     /// its slowest answer would be alone, nor before all answers have crossed the client's link, one after the other
     /// from the moment that the first of them can be there.
     pub(crate) fn query_ideals(&self, ideals: &mut Ideals<'_>, of_flows: &[Span]) -> Vec<Span> {
-        let of = |asked: &QueryRun| {
-            let places = asked.answers.clone().map(|answer| self.first_answer() + answer);
+        let of = |query_run: &QueryRun| {
+            let places = query_run.answers.clone().map(|answer| self.first_answer() + answer);
             let slowest = places.clone().map(|place| of_flows[place]).max();
             let soonest = places
                 .clone()
                 .map(|place| ideals.waiting(&self.flows[place], of_flows[place]))
                 .min();
-            let last = ideals.network.links[usize::from(asked.query.client)].spec;
+            let last = ideals.network.links[usize::from(query_run.query.client)].spec;
             let bytes =
                 places.map(|place| ideals.packets.on_the_wire(self.flows[place].bytes)).sum();
             let joint = soonest.unwrap_or(Span::ZERO) + last.rate.span(bytes) + last.delay;

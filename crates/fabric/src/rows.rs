@@ -172,14 +172,14 @@ pub(crate) fn report(
         }
         Keep::Totals => (Rows::default(), Rows::default(), played.filter(Row::is_open).count()),
     };
-    let mut figures = totals(outcome, network, unfinished);
-    figures.extend(queue(&jobs.offered, network));
+    let mut totals = totals(outcome, network, unfinished);
+    totals.extend(queue(&jobs.offered, network));
     let mut said = ideal(network.links.iter().any(|link| link.cuts), of.completion);
     if !jobs.queries.is_empty() {
         said = format!("{said}; {IDEAL_OF_QUERIES}");
     }
-    figures.push(("ideal".to_owned(), Value::Text(said)));
-    Report { rows, series, figures }
+    totals.push(("ideal".to_owned(), Value::Text(said)));
+    Report { rows, series, figures: totals }
 }
 
 /// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the
@@ -233,8 +233,8 @@ impl Run<'_> {
         };
         let mut watched = jobs.watches.iter().zip(&outcome.watched);
         let flows = jobs.flows.iter().zip(&jobs.parts).enumerate();
-        let jobs = flows.filter(|(_, (_, cast))| cast.role == Role::Job);
-        let row = move |(number, (flow, cast)): (usize, (&Flow, &JobPart))| {
+        let jobs = flows.filter(|(_, (_, job_part))| job_part.role == Role::Job);
+        let row = move |(number, (flow, job_part)): (usize, (&Flow, &JobPart))| {
             let measured = match flow.is_endless() {
                 true => watched.next(),
                 false => None,
@@ -249,7 +249,7 @@ impl Run<'_> {
             let &Flow { from: src, to, arrived, deadline, class, .. } = flow;
             Row {
                 kind,
-                part: cast.part,
+                part: job_part.part,
                 job: Job { bytes, arrived, finished: finished[number], ideal },
                 acknowledged: outcome.acknowledged[number],
                 started: arrived,
@@ -270,20 +270,20 @@ impl Run<'_> {
     /// when the last of its answers has come.
     fn queries(&self, ideals: &[Span]) -> Vec<Row> {
         let jobs = &self.of.jobs;
-        let first = jobs.parts.iter().filter(|cast| cast.role == Role::Job).count();
+        let first = jobs.parts.iter().filter(|job_part| job_part.role == Role::Job).count();
         let (mut queries, mut answers) = (Vec::new(), Vec::new());
-        for (place, (asked, &ideal)) in jobs.queries.iter().zip(ideals).enumerate() {
+        for (place, (query_run, &ideal)) in jobs.queries.iter().zip(ideals).enumerate() {
             let number = first + place;
             let own: Vec<Row> =
-                asked.answers.clone().map(|a| self.answer(a, asked, number)).collect();
+                query_run.answers.clone().map(|a| self.answer(a, query_run, number)).collect();
             let tally = |value: fn(&Tally) -> u32| own.iter().map(|row| value(&row.tally)).sum();
-            let Query { client, arrived, deadline, class, .. } = asked.query;
+            let Query { client, arrived, deadline, class, .. } = query_run.query;
             let last = |end: fn(&Row) -> Time| own.iter().map(end).max().unwrap_or(Time::NEVER);
             let finished = last(|row| row.job.finished);
             queries.push(Row {
                 kind: Kind::Query,
-                part: asked.part,
-                job: Job { bytes: asked.query.bytes(), arrived, finished, ideal },
+                part: query_run.part,
+                job: Job { bytes: query_run.query.bytes(), arrived, finished, ideal },
                 acknowledged: last(|row| row.acknowledged),
                 started: arrived,
                 query: Some(number),
@@ -306,7 +306,7 @@ impl Run<'_> {
     }
 
     /// Answer number `number` of all: with its request it is one job.
-    fn answer(&self, number: usize, asked: &QueryRun, query: usize) -> Row {
+    fn answer(&self, number: usize, query_run: &QueryRun, query: usize) -> Row {
         let Run { of: Played { jobs, packets, .. }, ideals, outcome } = self;
         let place = jobs.first_answer() + number;
         let flow = &jobs.flows[place];
@@ -314,10 +314,10 @@ impl Run<'_> {
         let own = outcome.tallies[place];
         Row {
             kind: Kind::Response,
-            part: asked.part,
+            part: query_run.part,
             job: Job {
                 bytes: flow.bytes,
-                arrived: asked.query.arrived,
+                arrived: query_run.query.arrived,
                 finished: outcome.received[place],
                 ideal: ideals[place],
             },

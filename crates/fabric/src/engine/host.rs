@@ -2,9 +2,8 @@
 //! for each packet, and whose packets it takes when the link is busy.
 
 use super::Engine;
-use super::boundary::Boundary;
 use super::partition::Unit;
-use super::port::{Fabric, Links, Port, SwitchMemory, at};
+use super::port::{Boundary, Fabric, Links, Port, SwitchMemory, at};
 use super::scenario::Scenario;
 use crate::flow::Flow;
 use crate::hosts::HostPort;

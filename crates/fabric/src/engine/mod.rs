@@ -11,9 +11,8 @@
 //! come, they are on their way as soon as they have come, and no port is visited to send them (see
 //! `queue/fifo_ahead.rs`).
 
-mod boundary;
+mod barrier;
 mod host;
-mod link_timing;
 mod parallel;
 mod partition;
 mod port;
@@ -38,11 +37,10 @@ use crate::job::Followers;
 use crate::packet::{Kind, PacketArena, PacketId};
 use crate::queue::{Builder, FifoAhead, Queue};
 use crate::transport::{Outbox, Tally, Transport};
-use boundary::{Boundary, Whole, WindowSummary};
+use barrier::WindowSummary;
 use host::{Nic, look_note, start_note};
-use link_timing::LinkTimings;
 use partition::{Block, BlockId, Layout, Partition};
-use port::{Fabric, Links, OwnBuffers, Port, SwitchMemory};
+use port::{Boundary, Fabric, LinkTimings, Links, OwnBuffers, Port, SwitchMemory, Whole};
 use routing::{Arrivals, Routing};
 use sampling::Samples;
 use shared_memory::SharedMemory;

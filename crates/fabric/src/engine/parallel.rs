@@ -1,6 +1,6 @@
 //! One scenario on several threads, as long as each of them has a processor.
 
-use super::boundary::{Side, SpinBarrier, WindowSummary};
+use super::barrier::{Side, SpinBarrier, WindowSummary};
 use super::partition::{Layout, Partition};
 use super::port::{Fabric, Links, SwitchMemory};
 use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_ports};

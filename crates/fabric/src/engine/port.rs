@@ -2,14 +2,13 @@
 //! are merged in one loop; and a packet on its way from one port to the next.
 
 use super::Engine;
-use super::boundary::Boundary;
-use super::link_timing::{LinkTiming, LinkTimings};
 use super::partition::{Block, BlockId, Layout, Unit};
 use super::routing::{Arrivals, Routing};
 use super::scenario::{PacketCounts, Scenario};
 use super::timing_wheel::TimingWheel;
 use crate::packet::{Packet, PacketArena, PacketId};
 use crate::queue::Queue;
+use crate::topology::{ExactTiming, Link};
 use sojourn_core::{Span, Time};
 
 /// One output port, in two cache lines of 64 bytes.
@@ -55,6 +54,111 @@ pub(super) fn at<P>(places: &mut [P], unit: Unit) -> &mut P {
     // SAFETY: ports, and what there is for each host, were made for all units of this side, and a side
     // opens its own blocks only.
     unsafe { places.get_unchecked_mut(unit.place) }
+}
+
+/// Times of one link, where a multiplication suffices to find them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkTiming {
+    /// Propagation delay.
+    delay: Span,
+    /// Transmission time of a byte in picoseconds, where that is a whole number and the next node stores
+    /// and forwards; otherwise 0.
+    byte_ps: u32,
+    /// Where that is 0, the number of its [`ExactTiming`] in [`LinkTimings`].
+    timing: u32,
+}
+
+/// The timings of links for which a [`LinkTiming`] does not suffice; outside of ports, so that these stay
+/// small.
+#[derive(Debug, Default)]
+pub(super) struct LinkTimings {
+    timings: Vec<ExactTiming>,
+}
+
+impl LinkTimings {
+    /// Adds `link`, where headers have so many bytes.
+    pub(super) fn add(&mut self, link: &Link, header: u16) -> LinkTiming {
+        let rate = link.spec.rate;
+        let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;
+        let byte_ps = if exact { u32::try_from(rate.span(1).ps()).unwrap_or(0) } else { 0 };
+        if byte_ps == 0 {
+            self.timings.push(ExactTiming::new(link, header));
+        }
+        let timing = self.timings.len().saturating_sub(1) as u32;
+        LinkTiming { delay: link.spec.delay, byte_ps, timing }
+    }
+
+    /// Transmission time of `size` bytes on the link of `timing`.
+    #[inline(always)]
+    pub(super) fn span(&self, timing: &LinkTiming, size: u16) -> Span {
+        match timing.byte_ps {
+            0 => self.timings[timing.timing as usize].span(size),
+            ps => Span::from_ps(u64::from(size) * u64::from(ps)),
+        }
+    }
+
+    /// Transmission time of `size` bytes on the link of `timing`, and time until the other end may send
+    /// them on, or has them.
+    #[inline(always)]
+    pub(super) fn times(&self, timing: &LinkTiming, size: u16) -> (Span, Span) {
+        if timing.byte_ps == 0 {
+            return self.times_of_timing(timing, size);
+        }
+        let span = Span::from_ps(u64::from(size) * u64::from(timing.byte_ps));
+        (span, span + timing.delay)
+    }
+
+    /// Like [`LinkTimings::times`], for a link with an [`ExactTiming`]. A separate function keeps the common
+    /// case short enough to be inlined.
+    #[cold]
+    #[inline(never)]
+    fn times_of_timing(&self, timing: &LinkTiming, size: u16) -> (Span, Span) {
+        let timing = &self.timings[timing.timing as usize];
+        (timing.span(size), timing.crossing(size))
+    }
+}
+
+/// The boundary of the part of a fabric that one engine simulates.
+pub(super) trait Boundary {
+    /// Whether there are other sides.
+    const CUT: bool;
+
+    /// Which side this is.
+    fn side(&self) -> usize;
+
+    /// Whether `block` is on this side.
+    fn is_mine(&self, block: BlockId) -> bool;
+
+    /// Of eight blocks, those that links from other sides lead to: for each the lowest bit of a byte.
+    fn hears(&self, eight: usize) -> u64;
+
+    /// Hands over a packet that is under way to `block` on another side.
+    fn hand_over(&mut self, block: BlockId, packet: Packet);
+}
+
+/// No boundary: one engine simulates the whole fabric.
+pub(super) struct Whole;
+
+impl Boundary for Whole {
+    const CUT: bool = false;
+
+    fn side(&self) -> usize {
+        0
+    }
+
+    #[inline(always)]
+    fn is_mine(&self, _: BlockId) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn hears(&self, _: usize) -> u64 {
+        0
+    }
+
+    fn hand_over(&mut self, _: BlockId, _: Packet) {
+        unreachable!("everything is on one side");
+    }
 }
 
 /// Everything of one side but its ports and hosts: routes, packets and links.

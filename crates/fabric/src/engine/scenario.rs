@@ -1,6 +1,5 @@
 //! The input and the outcome of a simulation.
 
-use super::link_timing::ExactTiming;
 use super::partition::Partition;
 use super::sampling::{self, Sample};
 use super::timing_wheel::REACH;
@@ -10,7 +9,7 @@ use crate::job::{After, Watch};
 use crate::path::Balance;
 use crate::queue::FifoAhead;
 use crate::switch_memory::{Inflow, MemoryPlan};
-use crate::topology::Network;
+use crate::topology::{ExactTiming, Network};
 use crate::transport::Tally;
 use sojourn_core::{Span, Streams, Time};
 use std::sync::Arc;

@@ -9,9 +9,8 @@
 //! has nothing to do, and no other can touch its queue.
 
 use super::Engine;
-use super::boundary::Boundary;
 use super::partition::{Block, Unit};
-use super::port::{Admission, Fabric, Port, SwitchMemory, at, visit};
+use super::port::{Admission, Boundary, Fabric, Port, SwitchMemory, at, visit};
 use super::routing::Routing;
 use super::scenario::Scenario;
 use crate::packet::{NIL, Packet, PacketArena, PacketId};

@@ -68,7 +68,7 @@ impl FabricCase {
     }
 }
 
-/// On so many flows a link has buckets of ten sizes, of the hundred flows each that are the default.
+/// Flows of a link from which on it has buckets of ten sizes, of the default hundred flows each.
 const FEW: usize = 1_000;
 
 const LOSSES: &str = "packets are lost in drop-tail queues: one burst is lost once, and counted at \
@@ -77,7 +77,7 @@ const ORDER: &str = "pFabric's queues put the flows of the whole fabric in one o
                      waits at one link waits at the next ones too";
 
 impl Decomposition {
-    /// What there is to say against it; nothing where there is nothing.
+    /// What speaks against the estimate; none where nothing does.
     pub(super) fn doubts(&self) -> Option<String> {
         let Scheme::Packets(scheme) = &self.ready.scheme else { unreachable!("it is estimable") };
         let of_queue = match scheme.queue {

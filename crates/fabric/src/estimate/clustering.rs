@@ -1,23 +1,23 @@
-//! Links that are so alike that one is simulated for all of them.
+//! Clusters of similar links, of which one is simulated for all.
 
 use super::crossings::Crossings;
 use crate::case::Ready;
 use crate::topology::LinkSpec;
 
-/// Sizes and gaps are compared at so many quantiles.
+/// Quantiles at which sizes and gaps are compared.
 const QUANTILES: usize = 100;
 
-/// What makes a link like another.
+/// The features by which links are compared.
 #[derive(Debug)]
 struct Features {
     /// Whether it leaves a host, and whether it leads to one: only then links are compared at all,
     /// and where they are as fast and as long.
     ends: (bool, bool),
     spec: LinkSpec,
-    /// Bytes on the wire.
+    /// Bytes on the wire of all its flows.
     bytes: f64,
     sizes: Vec<f64>,
-    /// Between one arrival and the next, in seconds.
+    /// Times between arrivals, in seconds.
     gaps: Vec<f64>,
 }
 

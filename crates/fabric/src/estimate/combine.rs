@@ -1,4 +1,4 @@
-//! The flows of the whole fabric, from what its links did alone.
+//! Completion times of all flows, from the delays of the links that were simulated.
 
 use super::delay_buckets::{DelayBuckets, Sample};
 use super::link_model::{LOST, LinkTimes};
@@ -11,12 +11,12 @@ use crate::transport::Tally;
 use sojourn_core::parameters::Value;
 use sojourn_core::{Column, Keep, Report, Span, Stream, Time};
 
-/// What the simulation of a whole fabric counts and this does not know.
+/// Columns that the simulation of a whole fabric counts and an estimate does not know.
 const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
 
-/// What the simulation of a link says of delays.
+/// The delays that the simulation of a link gave.
 struct Known<'a> {
-    /// Those of the flows that cross it.
+    /// Delays of the flows that cross it, in order.
     own: &'a [i64],
     like: DelayBuckets,
 }
@@ -58,15 +58,15 @@ impl Decomposition {
             received,
             acknowledged,
         };
-        let Report { mut rows, series, figures } =
+        let Report { mut rows, series, figures: totals } =
             report(Keep::Rows, self.ready.played(), &ideals, &[], &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
         let known = |(name, _): &(String, Value)| {
             ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
         };
-        let figures = figures.into_iter().filter(known).chain(self.figures(times)).collect();
-        Ok(Report { rows, series, figures })
+        let totals = totals.into_iter().filter(known).chain(self.totals(times)).collect();
+        Ok(Report { rows, series, figures: totals })
     }
 
     fn check(&self, times: &[LinkTimes]) -> Result<(), String> {
@@ -81,7 +81,7 @@ impl Decomposition {
         }
     }
 
-    /// What is known of each link.
+    /// The delays of each link.
     fn delays<'a>(&self, times: &'a [LinkTimes]) -> Vec<Option<Known<'a>>> {
         let mut known = Vec::new();
         known.resize_with(self.simulated.len(), || None);
@@ -97,8 +97,8 @@ impl Decomposition {
         known
     }
 
-    /// What the links of its path add to a flow, in picoseconds, and what they and those of its last
-    /// acknowledgement's way add; none where one of them never lets it through.
+    /// The delay of a flow on the links of its path, in picoseconds, and that with the links of its last
+    /// acknowledgement; none where one of them never lets it through.
     fn delay(&self, number: u32, flow: &Flow, known: &[Option<Known<'_>>]) -> Option<[u64; 2]> {
         let packets = self.ready.packets.count(flow.bytes);
         let mut stream = self.ready.streams.stream("estimate", number.into());
@@ -138,7 +138,7 @@ impl Decomposition {
         self.crossings.path_back(&self.ready.network, number, flow).map(of_link).sum()
     }
 
-    fn figures(&self, times: &[LinkTimes]) -> Vec<(String, Value)> {
+    fn totals(&self, times: &[LinkTimes]) -> Vec<(String, Value)> {
         let used = self.crossings.used().count();
         let arrivals = self.ready.jobs.last_arrival().unwrap_or(Time::ZERO).seconds();
         let load = |link: u32| {

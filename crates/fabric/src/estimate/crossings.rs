@@ -16,8 +16,7 @@ pub(super) struct Crossings {
 }
 
 impl Crossings {
-    /// Puts `flows` onto the links of `network` that their hashes choose in the replication of
-    /// `streams`.
+    /// The links of `network` that the hashes of `flows` choose in the replication of `streams`.
     pub(super) fn new(network: &Network, flows: &[Flow], streams: Streams) -> Crossings {
         let links = network.links.len();
         let mut crossings =

@@ -5,7 +5,7 @@ use super::link_model::LOST;
 use crate::packet::{LATEST_ARRIVAL, LONGEST_DRAIN};
 use sojourn_core::Stream;
 
-/// What a link did to one flow.
+/// The delay of one flow on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
     pub(super) bytes: u64,
@@ -17,7 +17,7 @@ pub(super) struct Sample {
 /// Samples in buckets of similar sizes.
 #[derive(Debug)]
 pub(super) struct DelayBuckets {
-    /// By size.
+    /// Sorted by size.
     samples: Vec<Sample>,
     /// One past the last sample of each bucket.
     ends: Vec<usize>,
@@ -47,7 +47,7 @@ impl DelayBuckets {
     }
 
     /// The delay of a flow like one of `bytes` in `packets`, chosen at random; none where that one
-    /// did not finish. DelayBuckets grow with the number of packets.
+    /// did not finish. Delays grow with the number of packets.
     pub(super) fn draw(&self, bytes: u64, packets: u32, stream: &mut Stream) -> Option<i64> {
         let bucket = self.ends.partition_point(|&end| self.samples[end - 1].bytes < bytes);
         let bucket = bucket.min(self.ends.len() - 1);

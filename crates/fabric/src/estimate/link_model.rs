@@ -1,4 +1,4 @@
-//! A link by itself: who sends over it, and how long their flows take.
+//! The model of one link: the hosts that send over it, and how long their flows take.
 //!
 //! Senders have their own links, so that no flow comes faster than its host can send; the link has
 //! its own speed and queue. All else is so fast that nothing waits there, and so long that a round
@@ -18,10 +18,10 @@ use crate::workload::Drawn;
 use sojourn_core::{Rate, Span, Time};
 use std::collections::BTreeMap;
 
-/// What is so fast that nothing waits there: a byte a picosecond.
+/// A rate at which nothing waits: a byte a picosecond.
 const FAST: Rate = Rate::gbps(8_000);
 
-/// So many ends of flows hang on one switch beside the link; more have switches in between ...
+/// Most ends of flows on the switch beside the link; more have switches in between ...
 const ROOM: usize = 120;
 /// ... with so many each, ...
 const CHUNK: usize = 250;
@@ -31,7 +31,7 @@ pub(super) const MOST_HOSTS: usize = 50_000;
 /// The delay of a flow that did not finish.
 pub(super) const LOST: i64 = i64::MAX;
 
-/// What the simulation of a link alone gives.
+/// The result of simulating one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkTimes {
     /// The port that sends on it.
@@ -39,15 +39,15 @@ pub struct LinkTimes {
     /// For each of its flows, by time of arrival: by how many picoseconds it took longer than
     /// alone, on account of the link; [`i64::MAX`] where it did not finish.
     pub delays: Vec<i64>,
-    /// How many events there were.
+    /// Events of the simulation.
     pub events: u64,
 }
 
-/// Where a flow comes from or goes to.
+/// One end of a flow.
 #[derive(Clone, Copy, Debug)]
 struct End {
     rate: Rate,
-    /// How long its own link is, and all between that and the link that is simulated.
+    /// Delay of its own link, and of all links between that and the one that is simulated.
     near: Span,
     far: Span,
 }
@@ -174,14 +174,14 @@ impl<'a> LinkModel<'a> {
     }
 }
 
-/// How long a link delays a round trip where nothing waits, half of it each way: a full packet there
-/// and its acknowledgement back.
+/// Half of what a link adds to a round trip where nothing waits: a full packet there and its
+/// acknowledgement back.
 fn idle(link: LinkSpec, packets: &Packets) -> Span {
     let both = link.rate.span(packets.full().into()) + link.rate.span(packets.ack.0);
     link.delay + both / 2
 }
 
-/// A small fabric being laid.
+/// A small fabric under construction.
 #[derive(Default)]
 struct Bench {
     switches: usize,

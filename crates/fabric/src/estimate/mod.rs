@@ -164,7 +164,7 @@ impl Decomposition {
         self.crossings.path(&self.ready.network, flow, &to).collect()
     }
 
-    /// Simulates `link` alone.
+    /// Simulates `link` with the flows that cross it.
     pub fn simulate(&self, link: u32, progress: &Progress) -> Result<LinkTimes, Cancelled> {
         LinkModel::new(&self.ready, &self.crossings, link).times(self.settings.access, progress)
     }

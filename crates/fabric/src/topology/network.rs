@@ -8,26 +8,55 @@ use sojourn_core::{Rate, Span};
 /// One direction of a link, and the port that sends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// The node it leaves: hosts first, then switches.
+    /// The node that the link leaves: hosts first, then switches.
     pub from: u32,
-    /// The node it leads to.
+    /// The node that the link leads to.
     pub to: u32,
     /// The number, at the node it leads to, of the port on the other end.
     pub arrives_by: u8,
     /// Whether the switch it leads to sends a packet on once its header is there.
     pub cuts: bool,
-    /// Speed and length.
+    /// Rate and propagation delay.
     pub spec: LinkSpec,
+}
+
+/// Times of any link, exact at every rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExactTiming {
+    delay: Span,
+    rate: Rate,
+    /// Transmission time of a header, where the next switch cuts through.
+    header: Option<Span>,
+}
+
+impl ExactTiming {
+    /// The times of `link`, where headers have so many bytes.
+    pub(crate) fn new(link: &Link, header: u16) -> ExactTiming {
+        let rate = link.spec.rate;
+        let header = link.cuts.then(|| rate.span(header.into()));
+        ExactTiming { delay: link.spec.delay, rate, header }
+    }
+
+    /// Transmission time of `size` bytes.
+    pub(crate) fn span(&self, size: u16) -> Span {
+        self.rate.span(size.into())
+    }
+
+    /// Time from the first bit of `size` bytes on the link until the other end may send them on, or has
+    /// them.
+    pub(crate) fn crossing(&self, size: u16) -> Span {
+        self.header.unwrap_or_else(|| self.span(size)) + self.delay
+    }
 }
 
 /// One link of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Its speed and length.
+    /// Rate and propagation delay.
     pub link: LinkSpec,
-    /// Whether it is on its way on once its header is there.
+    /// Whether the switch at its end sends a packet on once its header is there.
     pub cuts: bool,
-    /// How many links like it a flow that is sprayed can use at once, at most.
+    /// Parallel links like it that a sprayed flow can use at once, at most.
     pub parallel: u64,
 }
 
@@ -37,9 +66,9 @@ pub struct Hop {
 /// ports of switches follow, those of one switch together (hosts first, then cables as laid).
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// How many hosts there are.
+    /// Number of hosts.
     pub hosts: usize,
-    /// How many switches there are.
+    /// Number of switches.
     pub switches: usize,
     /// All links by the number of the port that sends on them.
     pub links: Vec<Link>,
@@ -115,7 +144,7 @@ impl Network {
         (0..ways.count().max(1)).map(move |way| lookup.port(exit, ways, way, to))
     }
 
-    /// The most ways a packet has on from `switch`, at least one.
+    /// Most next hops of a packet from `switch`, at least one.
     pub fn most_ways(&self, switch: usize) -> u32 {
         self.routes.most_ways(switch)
     }
@@ -158,13 +187,13 @@ impl Network {
         }
     }
 
-    /// Whether hosts hang on `switch`.
+    /// Whether `switch` has hosts.
     #[inline]
     pub fn is_edge(&self, switch: usize) -> bool {
         self.routes.is_edge(switch)
     }
 
-    /// How many switches have hosts.
+    /// Number of switches with hosts.
     pub fn racks(&self) -> usize {
         self.routes.edges()
     }

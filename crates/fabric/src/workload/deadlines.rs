@@ -1,4 +1,4 @@
-//! By when flows should be done, and the other terms on which a workload's flows arrive.
+//! Deadlines of flows, and their traffic classes: the terms on which a workload's flows arrive.
 
 use super::Query;
 use crate::flow::Flow;
@@ -106,7 +106,7 @@ impl Draw for Uniform {
     }
 }
 
-/// Refuses a time by which nothing can be done, or which lies beyond every run.
+/// Refuses a time of zero, or one beyond every run.
 fn check_time(key: &str, span: Span) -> Result<(), Refusal> {
     if span == Span::ZERO || span > LATEST_ARRIVAL {
         let expected = format!("a time above zero, at most {LATEST_ARRIVAL}");

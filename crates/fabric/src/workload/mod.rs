@@ -30,7 +30,7 @@ use sojourn_core::{Bytes, Span, Streams, Time, variants};
 pub struct Workload {
     /// Which flows arrive.
     pub arrivals: Arrivals,
-    /// What is asked for them.
+    /// Their deadlines and classes.
     pub terms: FlowTerms,
 }
 
@@ -46,17 +46,17 @@ variants! {
     }
 }
 
-/// What a workload is drawn for.
+/// What a workload needs to know to be drawn.
 pub struct WorkloadContext<'a> {
     /// The fabric.
     pub graph: &'a Graph,
     /// How flows are cut into packets.
     pub packets: &'a Packets,
-    /// Reads a file that the study names: its text, or why not.
+    /// Reads a file that the study names: its text, or why it cannot be read.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// A flow takes no longer at best, which is well beyond the end of every run.
+/// Longest time that a flow may take at best; well beyond the end of every run.
 const LONGEST_FLOW: Span = Span::from_s(4_000_000);
 
 impl WorkloadContext<'_> {
@@ -79,25 +79,25 @@ impl WorkloadContext<'_> {
     }
 }
 
-/// What is expected where a flow is larger than `largest`.
+/// The bound in the message about a flow larger than `largest`.
 fn at_most(largest: u64) -> String {
     let bounds = format!("{MOST_PACKETS} packets, {LONGEST_FLOW} on the slowest link");
     format!("at most {largest} bytes ({bounds})")
 }
 
-/// All jobs of a case are in memory, with half a kilobyte each.
+/// Most jobs of a case: all are in memory, with half a kilobyte each.
 const MAX_JOBS: usize = 20_000_000;
 
-/// What a workload draws for one replication.
+/// The jobs of one replication.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawn {
     /// Flows by time of arrival.
     pub flows: Vec<Flow>,
-    /// From when until when those flows are measured that never end, where there are such.
+    /// Begin and end of the measurement of flows that never end, where there are such.
     pub window: Option<(Time, Time)>,
     /// Queries by time of arrival.
     pub queries: Vec<Query>,
-    /// What its flows ask for in the long run, where they arrive as a Poisson process.
+    /// The load that its flows offer in the long run, where they arrive as a Poisson process.
     pub offered: Option<Offered>,
 }
 

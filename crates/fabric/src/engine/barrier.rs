@@ -1,5 +1,5 @@
-//! The boundary between sides of a fabric, each simulated by one thread: packets that cross it, and the
-//! barrier at which threads meet.
+//! The barrier at which the threads meet that simulate the sides of a fabric, and the packets that cross
+//! from one side to another.
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
@@ -9,6 +9,7 @@
 //! the port and the time at which it would arrive with one.
 
 use super::partition::{BlockId, Layout};
+use super::port::Boundary;
 use super::timing_wheel::TimingWheel;
 use crate::packet::{Packet, PacketArena};
 use sojourn_core::Time;
@@ -22,49 +23,6 @@ pub(super) struct WindowSummary {
     pub(super) next: u64,
     /// Flows and watches that are done.
     pub(super) done: usize,
-}
-
-/// The boundary of the part of a fabric that one engine simulates.
-pub(super) trait Boundary {
-    /// Whether there are other sides.
-    const CUT: bool;
-
-    /// Which side this is.
-    fn side(&self) -> usize;
-
-    /// Whether `block` is on this side.
-    fn is_mine(&self, block: BlockId) -> bool;
-
-    /// Of eight blocks, those that links from other sides lead to: for each the lowest bit of a byte.
-    fn hears(&self, eight: usize) -> u64;
-
-    /// Hands over a packet that is under way to `block` on another side.
-    fn hand_over(&mut self, block: BlockId, packet: Packet);
-}
-
-/// No boundary: one engine simulates the whole fabric.
-pub(super) struct Whole;
-
-impl Boundary for Whole {
-    const CUT: bool = false;
-
-    fn side(&self) -> usize {
-        0
-    }
-
-    #[inline(always)]
-    fn is_mine(&self, _: BlockId) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn hears(&self, _: usize) -> u64 {
-        0
-    }
-
-    fn hand_over(&mut self, _: BlockId, _: Packet) {
-        unreachable!("everything is on one side");
-    }
 }
 
 /// The barrier at which all sides meet and exchange packets after each window. Threads spin at it and
