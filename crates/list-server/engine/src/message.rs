@@ -234,8 +234,7 @@ impl Engine {
         Some(Claim { subscriber: subscriber.get(), mailing, day: message.day })
     }
 
-    /// Whether each recipient of `message` gets a return path of its own, and so a transaction of
-    /// its own.
+    /// Whether each recipient of `message` gets a separate return path, and so a separate transaction.
     pub(super) fn is_named(&self, message: &Message) -> bool {
         message.sender.as_ref().is_some_and(|sender| {
             self.return_paths.has(sender) || self.config.verp.contains(sender)

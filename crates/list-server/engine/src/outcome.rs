@@ -58,9 +58,9 @@ impl Engine {
         }
     }
 
-    /// A parcel of an envelope is done, and the journal has had `mark` records before that: they are
+    /// A batch of an envelope is done, and the journal has had `mark` records before that: they are
     /// left there, or kept with the envelope until there are enough, and it waits for their write.
-    /// Whoever is tried again has left the envelope: that is not kept.
+    /// A recipient that is tried again has left the envelope: that is not kept.
     fn saved(&mut self, envelope: usize, mark: usize) {
         let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
         let records = self.journal.since(mark);
@@ -163,7 +163,7 @@ impl Engine {
         self.look_at(destination);
     }
 
-    /// The session no longer counts; whoever waits for its place is looked at.
+    /// The session no longer counts; the destinations that wait for its place are dispatched.
     fn give_back(&mut self, session: &Session) {
         let host = &mut self.hosts.list[session.host as usize];
         host.sessions -= 1;
@@ -198,7 +198,7 @@ impl Engine {
         self.wake_host_line(number);
     }
 
-    /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
+    /// Draws the conclusion for each recipient; returns those without a verdict.
     fn judge(
         &mut self,
         batch: &DeliveryBatch,
@@ -272,7 +272,7 @@ impl Engine {
         self.journal.push(self.now, Record::Failed(task, reason));
     }
 
-    /// The same for one that is in no transaction.
+    /// Like [`Engine::fail`], for a recipient that is in no transaction.
     pub(super) fn fail_unsent(&mut self, task: Task, reason: Reason) {
         self.log_unsent(task, Outcome::Failed, &reason);
         self.fail(task, reason);
@@ -364,7 +364,7 @@ fn expired(last: &Reason) -> Reason {
     Reason::new(status::EXPIRED, format!("it could not be delivered in its time; last: {last}"))
 }
 
-/// An attempt, whoever of its recipients it is about.
+/// What the log entries of one attempt share, one for each recipient.
 #[derive(Clone)]
 pub(super) struct Attempt {
     relay: Option<Relay>,

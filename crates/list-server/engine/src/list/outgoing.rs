@@ -53,7 +53,7 @@ pub fn wrapped(text: impl Into<Text>) -> Wrapped {
     Wrapped { text: out, broken_header }
 }
 
-/// The fields that tell whom else a message goes to (RFC 5322 sections 3.6.3 and 3.6.6).
+/// The fields that name hidden recipients of a message (RFC 5322 sections 3.6.3 and 3.6.6).
 const BLIND: [&str; 2] = ["Bcc", "Resent-Bcc"];
 
 /// A text in canonical form without `Bcc:` and `Resent-Bcc:`; one that has none is given back as it

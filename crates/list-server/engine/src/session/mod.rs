@@ -56,8 +56,8 @@ pub(super) struct Session {
     pub(super) window: usize,
 }
 
-/// Whole transactions that a session has under way at first: each that is answered quickly makes
-/// room for one more, as in the slow start of TCP.
+/// Whole transactions that a session has under way at first: each that is answered quickly allows
+/// one more, as in the slow start of TCP.
 const FIRST_WINDOW: usize = 4;
 
 /// A transaction under way.

@@ -35,7 +35,7 @@ const REPORTING: Span = Span::from_ms(10);
 /// An engine in its world.
 #[derive(Debug)]
 pub struct World<H, W: WorldObserver> {
-    /// Who is told what happens.
+    /// Receives what happens.
     pub observer: W,
     engine: Engine,
     /// How often the power has gone.

@@ -17,7 +17,7 @@ use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
 /// Takes on the configuration anew, which the asker believes to be the given file, of the given text;
-/// what is to be said about it, or why it was refused.
+/// its notices, or why it was refused.
 pub(crate) type Reload = dyn Fn(&str, &str) -> Result<Vec<String>, String> + Send + Sync;
 
 /// The socket of a spool that this process owns. Its file is gone when this is dropped.

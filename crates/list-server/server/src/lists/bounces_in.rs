@@ -98,8 +98,8 @@ impl Lists {
         self.count(&came_back.unverified, peer, now)
     }
 
-    /// Enters a report of this server on its own failures, for the return path `address`: whom it
-    /// names is not in question. Whether it is on stable storage.
+    /// Enters a report of this server on its own failures, for the return path `address`: the
+    /// subscriber that it names is not in question. Whether it is on stable storage.
     pub(crate) fn read_own(&self, address: &Address, report: &[u8], now: i64) -> bool {
         let Some((place, _)) = self.of_return(address) else { return true };
         let said = returned(&Reading::Plain, report);
@@ -156,7 +156,7 @@ impl Lists {
         Ok(self.book().subscriber(&list.bounces, claim.subscriber)?.ok_or(Unverified::Expired))
     }
 
-    /// Enters what a message says. Bounces are told of where they count: no other mail with the same
+    /// Enters what a message says. Bounces are logged where they count: no other mail with the same
     /// token leads to a line of the log on that day.
     fn enter_one(&self, list: &List, said: &Returned, now: i64) -> Result<(), SubscriberError> {
         let found = match said {

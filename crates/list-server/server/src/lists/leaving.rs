@@ -98,12 +98,12 @@ impl Lists {
         Ok(Some(Mail::new(None, vec![author], &text)))
     }
 
-    /// Whether each recipient of the list has links of its own to unsubscribe.
+    /// Whether each recipient of the list has separate links to unsubscribe.
     pub(crate) fn has_own_links(&self, list: &List) -> bool {
         list.verp && (self.unsubscribe.is_some() || list.leave.is_some())
     }
 
-    /// The links to unsubscribe of the subscriber whom `claim` names: one click, and mail. Without a
+    /// The links to unsubscribe of the subscriber that `claim` names: one click, and mail. Without a
     /// claim, mail that has to be confirmed.
     pub(crate) fn links(&self, list: &List, claim: Option<Claim>) -> Vec<String> {
         let token = claim.map(|claim| self.leave_token(list, claim));

@@ -50,7 +50,7 @@ pub(crate) struct Lists {
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(crate) good_days: i64,
-    /// What a list's reader gets in an hour, what the postmaster and abuse get of strangers, and what
+    /// What a list's reader gets in an hour, what the postmaster and abuse get from unknown clients, and what
     /// all have had.
     pub(crate) most_for_reader: Amount,
     pub(crate) most_for_roles: Amount,
@@ -99,7 +99,7 @@ impl Lists {
     /// matter, nor what it names.
     pub(crate) fn as_written(&self, list: &List, sender: Address) -> Address {
         match form(&list.bounces, &sender) {
-            // A program that makes return paths of its own gets ours all the same: the copies of
+            // A program that makes return paths itself gets ours all the same: the copies of
             // others would have neither signatures nor links.
             Some(form) if form == Form::Plain || list.verp => list.bounces.clone(),
             _ => sender,
@@ -124,7 +124,7 @@ impl Lists {
         under(signatures.as_bytes(), text)
     }
 
-    /// Whether each copy of a list's mail has a text of its own.
+    /// Whether each copy of a list's mail has a separate text.
     fn has_own_copies(&self, list: &List) -> bool {
         list.has_own_fields() || self.has_own_links(list)
     }
@@ -194,8 +194,8 @@ impl RecipientPolicy for Lists {
         }
         let list = self.of_sender(sender);
         if !self.submitters.may_send(submitter, list, sender) {
-            // RFC 6409 section 6.1; asked for each recipient, as mail to what is at home may come
-            // from anybody.
+            // RFC 6409 section 6.1; asked for each recipient, as mail to local addresses may come
+            // from any client.
             return refused(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
         }
         let Some(list) = list else { return RecipientDecision::Relay };

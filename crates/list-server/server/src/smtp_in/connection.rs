@@ -55,7 +55,7 @@ impl<W: AsyncRead + AsyncWrite + Unpin + Send> Wire for W {}
 
 /// Octets that are read at once.
 const PIECE: usize = 32 * 1024;
-/// How long a handshake may take, and a client may not read what it is told.
+/// How long a handshake may take, and a client may not read its replies.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Connection {

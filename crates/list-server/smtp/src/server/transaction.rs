@@ -9,9 +9,9 @@ use std::net::IpAddr;
 /// A message that came whole, to be put on stable storage before it is answered for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Where failures are reported; nobody for a report itself.
+    /// The address to which failures are reported; none for a report itself.
     pub sender: Option<Address>,
-    /// Whom it is for, in the order given.
+    /// The recipients, in the order given.
     pub recipients: Vec<Address>,
     /// Its text as given, in lines that end with CRLF.
     pub text: Text,
@@ -226,8 +226,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The `Received:` line by the server `name`, at `date` as RFC 5322 writes it. Whom the message is for is left out: list mail has many recipients, who need not know of
-    /// each other.
+    /// The `Received:` line by the server `name`, at `date` as RFC 5322 writes it. It names no
+    /// recipient: list mail has many, who need not know of each other.
     pub fn received(&self, name: &str, date: &str) -> String {
         let Trace { hello, address, protocol } = self;
         let literal = match address.to_canonical() {

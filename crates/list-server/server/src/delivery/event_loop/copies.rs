@@ -24,7 +24,7 @@ pub(crate) struct Texts {
 const MOST: usize = 64 << 20;
 
 /// A text of more octets is not kept when it comes in, but when it is first sent: what is coming in
-/// has a limit of its own, and what was taken over is not to be in memory on top of it.
+/// has a separate limit, and what was taken over is not in memory on top of it.
 const LARGE: usize = 1 << 20;
 
 impl Texts {
@@ -70,7 +70,7 @@ impl Texts {
 pub(super) struct Awaiting {
     /// Where the copy goes; a session that was closed meanwhile does not take it.
     pub(super) session: oneshot::Sender<Copy>,
-    /// The recipient whom it is for, where it is for one alone.
+    /// The recipient, where the copy is for one alone.
     pub(super) own: Option<Task>,
     pub(super) framing: Framing,
 }

@@ -30,7 +30,7 @@ impl Driver {
         let (Some(to), Some(arrived)) = (engine.sender(message), engine.accepted(message)) else {
             return;
         };
-        // A host that forwards reports from a return path of its own would be sent one more each time.
+        // A host that forwards reports from a return path there would be sent one more each time.
         if !self.home.has(to) && is_report(original) {
             let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
             return self.soon.push_back(Event::Reported(message, recipients));

@@ -12,7 +12,7 @@ use sojourn_smtp::{Address, plain};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is known of a running server. Clones are the same: one is told, others are read.
+/// What is known of a running server. Clones share it: one observes, others are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Board(Arc<Mutex<Known>>);
 

@@ -104,7 +104,7 @@ fn five_forged_reports_on_five_days_suspend_no_subscriber() {
     assert_eq!(counted.iter().map(|it| it.number).sum::<u64>(), 15);
 }
 
-/// The same with good tokens suspends, and one message counts for one subscriber.
+/// Bounces with good tokens suspend, and one message counts for one subscriber.
 #[test]
 fn five_verified_reports_on_five_days_suspend_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn old_return_paths_are_good_no_more() {
     from(1, TODAY + 12);
     assert_eq!(lists.book().members().unwrap().len(), 1);
     from(2, TODAY + 13);
-    // One whom the register does not know, and one of another list.
+    // One that the register does not know, and one of another list.
     from(99, TODAY + 1);
     let other = with_token(
         &keys(),
@@ -151,7 +151,7 @@ fn old_return_paths_are_good_no_more() {
     assert_eq!(kinds, [(13, "expired", 1), (1, "expired", 1), (0, "wrong", 1)]);
 }
 
-/// What this server itself reports needs no token; it counts for those whom the list mailed.
+/// What this server itself reports needs no token; it counts for those that the list mailed.
 #[test]
 fn our_own_reports_are_believed() {
     let folder = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ fn our_own_reports_are_believed() {
     assert_eq!(named, ["a@x.example", "b@x.example"]);
 }
 
-/// A complaint says that the mail arrived: it is told and costs nothing.
+/// A complaint says that the mail arrived: it is logged and costs nothing.
 #[test]
 fn a_complaint_unsubscribes_and_is_not_scored() {
     let folder = tempfile::tempdir().unwrap();
