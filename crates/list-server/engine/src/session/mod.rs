@@ -310,10 +310,10 @@ impl Engine {
     /// Nothing new begins: sessions without a transaction end.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
-        for chain in
-            self.envelopes.iter_mut().map(|it| it.1).filter(|chain| !chain.unsaved.is_empty())
+        for progress in
+            self.envelopes.iter_mut().map(|it| it.1).filter(|progress| !progress.unsaved.is_empty())
         {
-            self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
+            self.journal.push_file(std::mem::take(&mut progress.unsaved), None);
         }
         for id in self.sessions.ids() {
             let session = &self.sessions[id];

@@ -63,8 +63,8 @@ impl Engine {
         let window = if in_windows { self.config.limits.window.get() as usize } else { 1 };
         let worth = WORTH_A_SESSION.saturating_mul(window);
         // Each parcel is worth a part of one at least.
-        let parcels = queue.iter().take(most.saturating_mul(worth));
-        let recipients: usize = parcels.map(|batch| batch.recipients.len()).sum();
+        let batches = queue.iter().take(most.saturating_mul(worth));
+        let recipients: usize = batches.map(|batch| batch.recipients.len()).sum();
         Some(recipients.div_ceil(worth).min(most))
     }
 
@@ -119,8 +119,8 @@ impl Engine {
         let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
             let rest = recipients.split_off(most);
-            let chain = &mut self.envelopes[batch.envelope];
-            chain.outstanding += 1;
+            let progress = &mut self.envelopes[batch.envelope];
+            progress.outstanding += 1;
             destination.queue.push_front(DeliveryBatch { recipients: rest, ..batch });
             if named {
                 // Sessions at the same time may carry the others.

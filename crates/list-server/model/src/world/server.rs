@@ -61,13 +61,13 @@ impl Server {
             if self.ignoring || answer.closes {
                 break;
             }
-            self.obey(host, view, &bytes[begin..=end], &mut answer, &mut rcpt);
+            self.perform(host, view, &bytes[begin..=end], &mut answer, &mut rcpt);
             begin = end + 1;
         }
         answer
     }
 
-    fn obey(
+    fn perform(
         &mut self,
         host: &mut impl Host,
         view: SessionView,

@@ -90,7 +90,7 @@ impl DeliveryServer {
         mut settings: Settings,
         path: &Path,
         observer: impl Observer,
-        home: Arc<dyn LocalDelivery>,
+        local: Arc<dyn LocalDelivery>,
         paths: ReturnPaths,
     ) -> Result<(DeliveryServer, ServerHandle), StartError> {
         let mut notices = Vec::new();
@@ -110,9 +110,10 @@ impl DeliveryServer {
             Names::new(&settings.network).map_err(|why| StartError::Names(why.to_string()))?
         };
         let (requests, inbox) = mpsc::channel(WAITING);
-        let start = Start::open(settings, path, names, security, Box::new(observer), home, unix_ms)
-            .map_err(StartError::Spool)?
-            .with_return_paths(paths);
+        let start =
+            Start::open(settings, path, names, security, Box::new(observer), local, unix_ms)
+                .map_err(StartError::Spool)?
+                .with_return_paths(paths);
         let reload = Arc::new(OnceLock::new());
         let control = match Control::open(path) {
             Ok(control) => {
@@ -127,13 +128,13 @@ impl DeliveryServer {
         let begun_is_told = move || drop(begins);
         let work = move || {
             LocalSet::new().block_on(&runtime, async {
-                if let Some((control, postman, reload)) = control {
-                    spawn_local(control.serve(postman, reload));
+                if let Some((control, delivery, reload)) = control {
+                    spawn_local(control.serve(delivery, reload));
                 }
                 event_loop::run(start, inbox, begun_is_told).await
             })
         };
-        let thread = std::thread::Builder::new().name("postman".into()).spawn(work);
+        let thread = std::thread::Builder::new().name("delivery".into()).spawn(work);
         let thread = thread.map_err(StartError::System)?;
         // No value is sent: this ends when the other end is gone.
         let _ = begun.recv();
@@ -204,13 +205,13 @@ impl DeliveryServer {
     pub(crate) fn configure(
         &self,
         mut settings: Settings,
-        home: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
+        local: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
     ) -> Result<Option<String>, String> {
         let notice = fit_sessions(&mut settings);
         let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
             .map_err(|why| why.to_string())?;
         let (answer, answered) = oneshot::channel();
-        let new = Box::new(Configuration { settings, security, home });
+        let new = Box::new(Configuration { settings, security, local });
         let stopped = || Refused::Stopped.to_string();
         let request = Request::Configure(new, answer);
         self.requests.blocking_send(request).map_err(|_| stopped())?;

@@ -43,7 +43,7 @@ pub(crate) struct Lists {
     pub(crate) postmaster: Option<Address>,
     pub(crate) abuse: Option<Address>,
     pub(crate) rule: Rule,
-    pub(crate) book: Arc<Mutex<SubscriberStore>>,
+    pub(crate) subscribers: Arc<Mutex<SubscriberStore>>,
     /// Subscribers of all lists that there may be.
     pub(crate) most: u64,
     /// What signs return paths and verifies them.
@@ -63,7 +63,7 @@ impl Lists {
     pub(crate) fn new(
         settings: &Serving,
         signers: Vec<Signer>,
-        kept: &PersistentState,
+        persistent: &PersistentState,
     ) -> Result<Lists, SetupError> {
         let rules = &settings.reception;
         let octets = rules.octets_hourly.0;
@@ -78,14 +78,14 @@ impl Lists {
             postmaster: rules.postmaster.clone(),
             abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
             rule: settings.bounces.clone(),
-            book: Arc::clone(&kept.subscribers),
+            subscribers: Arc::clone(&persistent.subscribers),
             most: rules.subscribers.get().into(),
-            keys: Arc::clone(&kept.keys),
+            keys: Arc::clone(&persistent.keys),
             good_days: good_days(settings.mail.lifetime),
             most_for_reader: hourly(rules.reader_hourly),
             most_for_roles: hourly(rules.postmaster_hourly),
-            hour: Arc::clone(&kept.hour),
-            observer: kept.observer.clone(),
+            hour: Arc::clone(&persistent.hour),
+            observer: persistent.observer.clone(),
         })
     }
 
@@ -170,8 +170,8 @@ impl Lists {
     }
 
     /// A book whose last user panicked is what the database says it is.
-    pub(crate) fn book(&self) -> MutexGuard<'_, SubscriberStore> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn subscribers(&self) -> MutexGuard<'_, SubscriberStore> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -199,7 +199,7 @@ impl RecipientPolicy for Lists {
             return refused(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
         }
         let Some(list) = list else { return RecipientDecision::Relay };
-        match self.book().barred(&list.bounces, recipient) {
+        match self.subscribers().barred(&list.bounces, recipient) {
             Ok(Some(Barred::Suspended(last))) => {
                 let why = format!("delivery is suspended after bounces; last: {last}");
                 refused(550, Enhanced(5, 2, 1), &why)

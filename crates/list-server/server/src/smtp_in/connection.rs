@@ -128,7 +128,7 @@ impl Connection {
         let mut piece = vec![0; PIECE];
         let mut out = VecDeque::from(out);
         loop {
-            if !self.obey(&mut out).await? {
+            if !self.perform(&mut out).await? {
                 return Ok(());
             }
             self.tell_stage();
@@ -168,7 +168,7 @@ impl Connection {
     }
 
     /// Does what the session wants; false when it is over.
-    async fn obey(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
+    async fn perform(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
         let mut took_over = false;
         while let Some(output) = out.pop_front() {
             let mut wanted = Vec::new();

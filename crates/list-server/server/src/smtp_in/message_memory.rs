@@ -79,18 +79,18 @@ mod tests {
 
     /// What unknown clients use leaves submitters the other half.
     #[test]
-    fn half_of_it_is_for_strangers() {
+    fn half_of_it_is_for_untrusted_clients() {
         let memory = Memory::new(100);
-        let strangers = memory.half();
-        let one = strangers.reserve(50).unwrap();
-        assert!(strangers.reserve(1).is_none());
-        assert_eq!((strangers.used(), memory.used()), (50, 50));
+        let untrusted = memory.half();
+        let one = untrusted.reserve(50).unwrap();
+        assert!(untrusted.reserve(1).is_none());
+        assert_eq!((untrusted.used(), memory.used()), (50, 50));
         let rest = memory.reserve(50).unwrap();
         assert!(memory.reserve(1).is_none());
         drop(one);
-        assert!(strangers.reserve(50).is_some());
+        assert!(untrusted.reserve(50).is_some());
         drop(rest);
-        assert_eq!((strangers.used(), memory.used()), (0, 0));
+        assert_eq!((untrusted.used(), memory.used()), (0, 0));
     }
 
     #[test]

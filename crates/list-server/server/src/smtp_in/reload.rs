@@ -143,9 +143,9 @@ impl Ports {
         }
         let paths = return_paths(keys.clone(), &settings.list);
         let new = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
-        let home = Arc::<Lists>::clone(&lists);
+        let local = Arc::<Lists>::clone(&lists);
         let notice =
-            self.delivery.configure(new, Some((home, paths))).map_err(NotReloaded::Delivery)?;
+            self.delivery.configure(new, Some((local, paths))).map_err(NotReloaded::Delivery)?;
         // Nothing can go wrong any more.
         lists.set_keys(keys);
         let delivery = self.delivery.clone();

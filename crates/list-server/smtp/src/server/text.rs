@@ -31,12 +31,14 @@ const ABOVE: usize = 256 * 1024;
 /// The system's unit of memory, for what is counted.
 const PAGE: usize = 4096;
 
-impl Text {
-    /// An empty one.
-    pub fn new() -> Text {
+impl Default for Text {
+    /// An empty text.
+    fn default() -> Text {
         Text(Store::Small(Vec::new()))
     }
+}
 
+impl Text {
     /// Appends `piece`; `most` is how large the text may become. False where the system has no
     /// memory for it.
     pub(super) fn push(&mut self, piece: &[u8], most: usize) -> bool {
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn texts_grow_at_both_ends() {
         for (pieces, size, head) in [(3, 10, 7), (9, 20_000, 500), (40, 30_000, 3 * ABOVE / 4)] {
-            let (mut text, mut expected) = (Text::new(), Vec::new());
+            let (mut text, mut expected) = (Text::default(), Vec::new());
             for n in 0..pieces {
                 let piece = vec![n as u8; size];
                 // Sometimes more comes than was said.
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn memory_is_counted_by_the_page() {
-        let mut text = Text::new();
+        let mut text = Text::default();
         for _ in 0..10 {
             assert!(text.push(&[b'x'; 100_000], 50_000_000));
         }

@@ -80,16 +80,16 @@ impl Driver {
     pub(super) fn send_copy(&self, awaiting: Awaiting, text: Bytes) {
         let Awaiting { session, own, framing } = awaiting;
         let addressed = own.and_then(|task| {
-            let sender = self.engine.sender(task.message).filter(|it| self.home.has_heads(it))?;
+            let sender = self.engine.sender(task.message).filter(|it| self.local.has_heads(it))?;
             let recipient = self.engine.recipient(task)?.clone();
             Some(Addressed { sender: sender.clone(), recipient, claim: self.engine.claim(task) })
         });
         let Some(addressed) = addressed else {
             return drop(session.send(Copy { head: Vec::new(), text, framing }));
         };
-        let home = Arc::clone(&self.home);
+        let local = Arc::clone(&self.local);
         spawn_blocking(move || {
-            let head = home.head(&addressed, &text);
+            let head = local.head(&addressed, &text);
             drop(session.send(Copy { head, text, framing }));
         });
     }

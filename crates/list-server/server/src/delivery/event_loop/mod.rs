@@ -57,7 +57,7 @@ struct Driver {
     soon: VecDeque<Event>,
     later: Later,
     observer: Box<dyn Observer>,
-    home: Arc<dyn LocalDelivery>,
+    local: Arc<dyn LocalDelivery>,
     /// How long transactions may take when the server is stopped.
     grace: Duration,
     /// Who waits for an operation to be done, by its number.
@@ -194,7 +194,7 @@ impl Driver {
             let effects = self.engine.handle(self.clock.now(), event);
             self.note(&effects);
             for effect in effects {
-                self.obey(effect);
+                self.perform(effect);
             }
         }
     }
