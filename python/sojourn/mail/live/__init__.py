@@ -1,7 +1,7 @@
 """The live page of `sojourn mail serve`: one document that follows a running server.
 
 It holds everything it needs and asks nobody but the server, whose `/events` it draws: times in
-milliseconds since 1970, durations in seconds (crates/list-server/server/src/live/state.rs).
+milliseconds since 1970, durations in seconds (crates/list-server/server/src/http/live/state.rs).
 """
 
 import socket
