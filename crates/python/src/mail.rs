@@ -62,7 +62,7 @@ impl MailSettings {
 /// A running list server.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(super) struct MailServer {
-    postman: DeliveryServer,
+    delivery: DeliveryServer,
     running: Mutex<Option<ServerHandle>>,
     tally: Tally,
     notices: Vec<String>,
@@ -89,9 +89,9 @@ impl MailServer {
                 py.detach(|| DeliveryServer::start(settings, &spool, (tally.clone(), log)))
             }
         };
-        let (postman, mut running) = started.map_err(failed)?;
+        let (delivery, mut running) = started.map_err(failed)?;
         let notices = std::mem::take(&mut running.notices);
-        Ok(MailServer { postman, running: Mutex::new(Some(running)), tally, notices })
+        Ok(MailServer { delivery, running: Mutex::new(Some(running)), tally, notices })
     }
 
     /// What was found at the start that whoever runs the server has to know.
@@ -110,7 +110,7 @@ impl MailServer {
         let sender = sender.map(address).transpose()?;
         let recipients = recipients.iter().map(|it| address(it)).collect::<PyResult<_>>()?;
         let mail = Mail::new(sender, recipients, text);
-        let id = py.detach(|| self.postman.submit_blocking(mail)).map_err(failed)?;
+        let id = py.detach(|| self.delivery.submit_blocking(mail)).map_err(failed)?;
         Ok(id.0)
     }
 

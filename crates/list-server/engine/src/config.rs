@@ -30,10 +30,10 @@ parameters! {
         pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
         /// How many sessions may be open.
         pub limits: Limits = defaults::<Limits>(),
-        /// Domains with limits of their own.
+        /// Domains with separate limits.
         pub domain: Vec<DomainLimits> = Vec::new(),
         /// Senders whose return path names the recipient (VERP): `list-bounces@host` becomes
-        /// `list-bounces+user=domain@host`. Each recipient of theirs gets a transaction of its own.
+        /// `list-bounces+user=domain@host`. Each of their recipients gets a separate transaction.
         /// This is for lists whose bounces another program reads; those at home have tokens.
         pub verp: Vec<Address> = Vec::new(),
         /// Whether sessions turn to TLS.
@@ -44,7 +44,7 @@ parameters! {
     }
 }
 
-/// Nobody is tried for longer.
+/// The longest lifetime of a message.
 const LONGEST: Span = Span::from_s(90 * 86_400);
 
 nested!(Config);
@@ -56,7 +56,7 @@ impl Check for Config {
             let given = Value::Text(self.hello.clone());
             return Err(Refusal::value(&given, "a domain or an address literal").under("hello"));
         }
-        // The engine's clock has room for as much again, and lasts 213 days.
+        // The engine's clock lasts 213 days, more than twice as long.
         if self.lifetime > LONGEST {
             let given = Value::Text(self.lifetime.to_string());
             return Err(Refusal::value(&given, "at most 90d").under("lifetime"));

@@ -27,7 +27,7 @@ enum Choice {
 }
 
 impl Engine {
-    /// The destination has work, or may have room for it: it is looked at before the answer.
+    /// The destination has work, or may have a session for it: it is dispatched before the engine returns.
     pub(super) fn look_at(&mut self, destination: u32) {
         let this = &mut self.destinations.list[destination as usize];
         if !this.lined_up {
@@ -103,7 +103,7 @@ impl Engine {
             None => this.soon_free as usize >= this.queue.len(),
         };
         if enough || this.sessions >= this.most_sessions {
-            // One of its own sessions takes the work when it is free.
+            // One of its sessions takes the work when it is free.
             return;
         }
         if self.is_full() {
@@ -145,7 +145,7 @@ impl Engine {
     }
 
     /// The host for one more session. One of a worse preference is tried only when all better ones
-    /// do not answer, never because of our own limits.
+    /// do not answer, never because of this server's limits.
     fn choose(&self, destination: u32) -> Choice {
         let Routes::Known(hosts, _) = &self.destinations.list[destination as usize].routes else {
             unreachable!("where its mail goes is known");
@@ -196,14 +196,14 @@ impl Engine {
         self.set_deadline(id);
     }
 
-    /// Ends one open session without work, for somebody who has some.
+    /// Ends one open session without work, for a destination that has some.
     fn make_room(&mut self, fits: impl Fn(&Session) -> bool) {
         if let Some(&idle) = self.idle.iter().find(|&id| fits(&self.sessions[*id])) {
             self.quit(idle);
         }
     }
 
-    /// How long to leave somebody alone who did not answer `times` times in a row.
+    /// How long a host or name server that did not answer `times` times in a row is left alone.
     pub(super) fn host_wait(&self, who: &str, entity: u64, times: u32, first: Time) -> Span {
         self.config.retry.host(&RetryInput {
             times,
@@ -279,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// The host answers: whoever waited for it need not wait longer.
+    /// The host answers: the destinations that waited for it need not wait longer.
     pub(super) fn host_is_up(&mut self, host: u32) {
         self.wake_host_line(host);
         for destination in 0..self.destinations.list.len() as u32 {

@@ -1,4 +1,4 @@
-//! What the engine is told, and what it wants done.
+//! What the engine takes and returns: events, effects, and what they carry.
 
 use crate::config::Config;
 use crate::list::return_path::{decode_verp, form};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// A message; the number is whoever submits it to choose, and never used again.
+/// A message; its submitter chooses the number, which is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageId(pub u64);
 
@@ -53,12 +53,12 @@ pub struct Task {
     pub recipient: u32,
 }
 
-/// A message to be delivered. Its text stays with whoever submits it.
+/// A message to be delivered. Its text stays with its submitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
     /// Its number.
     pub id: MessageId,
-    /// Where failures are reported; nobody for a report itself.
+    /// The address to which failures are reported; none for a report itself.
     pub sender: Option<Address>,
     /// The octets of its text in canonical form ([`Canonical`](sojourn_smtp::Canonical)).
     pub size: u64,
@@ -66,7 +66,7 @@ pub struct Submission {
     pub eight_bit: bool,
     /// Whether its headers need SMTPUTF8.
     pub utf8: bool,
-    /// Whom it is for.
+    /// The recipients.
     pub recipients: Vec<Address>,
     /// The recipients' numbers in the list's register, in their order, 0 where one has none; empty
     /// where none of them has.
@@ -112,14 +112,14 @@ pub struct Deferral {
     pub due: Time,
 }
 
-/// What the last attempt for a recipient met: for people who ask why somebody waits.
+/// What the last attempt for a recipient met: for people who ask why a recipient waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// When.
     pub at: Time,
     /// The host's name, as in [`Relay`]; nothing where none was tried.
     pub host: Option<Arc<str>>,
-    /// What it said, or words of our own.
+    /// What it said, or this server's words.
     pub reason: Reason,
 }
 
@@ -134,7 +134,7 @@ pub enum Record {
     Failed(Task, Reason),
     /// The recipient is tried again; why.
     Deferred(Task, Deferral, Box<Obstacle>),
-    /// The failure was reported, or there is nobody to report it to.
+    /// The failure was reported, or there is no sender to report it to.
     Reported(Task),
     /// An operator did this with these recipients: `Hold`, `Release`, `Delete` or `Requeue`.
     Operated(Operation, MessageId, Arc<[u32]>),
@@ -247,7 +247,7 @@ pub enum Effect {
     /// Close the connection; nothing is awaited from it any more.
     Close(SessionId),
     /// The recipient has it: keep that where the end of the process does not reach it, before
-    /// anything else of what is to be done. It is not promised: a crash that forgets it sends again,
+    /// any other effect. It is not promised: a crash that forgets it sends again,
     /// until the [`Record::Delivered`] is on stable storage, which is in the next
     /// [`Effect::Persist`] or a later one.
     Note(Task),
@@ -309,7 +309,7 @@ pub enum Entry {
         took: Span,
         /// What came of it.
         outcome: Outcome,
-        /// What the host said, or words of our own.
+        /// What the host said, or this server's words.
         reason: Reason,
     },
     /// A host is left alone for a while.

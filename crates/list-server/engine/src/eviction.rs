@@ -1,4 +1,4 @@
-//! What is forgotten: domains that nobody writes to any more, and the hosts that they had.
+//! Which slot of a table is reused: that of a domain without mail, or of a host without routes.
 
 /// How many are looked at before one more is remembered than should be.
 const LOOKS: usize = 8;

@@ -106,7 +106,7 @@ impl Hosts {
         self.by_address.len()
     }
 
-    /// Forgets one that nobody's mail goes to, where `most` are known.
+    /// Forgets one that no mail goes to, where `most` are known.
     fn forget_one(&mut self, most: u32) {
         if self.known() < most as usize {
             return;

@@ -26,7 +26,7 @@ pub(super) struct Journal {
     pub(super) since: Time,
     /// When its timer rings.
     pub(super) alarm: Time,
-    /// Whether somebody waits for one of them.
+    /// Whether a session or a submitter waits for one of them.
     urgent: bool,
     writing: Option<Batch>,
     next: u64,
@@ -181,7 +181,7 @@ impl Engine {
         self.journal.push(self.now, Record::Accepted(id));
     }
 
-    /// Whether so many recipients more may wait. One message may when nobody waits; reports of
+    /// Whether so many recipients more may wait. One message may when no other waits; reports of
     /// failures always may, because what they are about waits for them.
     fn has_room(&self, recipients: usize) -> bool {
         let waiting = self.recipients + recipients as u64;

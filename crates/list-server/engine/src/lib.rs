@@ -69,7 +69,7 @@ use std::sync::Arc;
 
 /// A list server without I/O.
 ///
-/// The same events at the same times give the same effects.
+/// Equal events at equal times give equal effects.
 #[derive(Debug)]
 pub struct Engine {
     config: Config,
@@ -151,16 +151,15 @@ impl Engine {
         }
     }
 
-    /// Tells what happened, and at what time; a time before the last one counts as the last one.
-    /// Returns what is to be done, in order. What is said of sessions and batches that are over is
-    /// ignored.
+    /// Handles an event at its time, where a time before the last one counts as the last one, and
+    /// returns the effects, in order. Events of sessions and batches that are over are ignored.
     pub fn handle(&mut self, now: Time, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.handle_into(now, event, &mut effects);
         effects
     }
 
-    /// The same, with what is to be done appended to `effects`.
+    /// Like [`Engine::handle`], with the effects appended to `effects`.
     pub fn handle_into(&mut self, now: Time, event: Event, effects: &mut Vec<Effect>) {
         std::mem::swap(&mut self.effects, effects);
         self.now = self.now.max(now);
@@ -226,7 +225,7 @@ impl Engine {
         self.stopping && self.sessions.len() == 0 && !self.journal.is_waiting_or_writing()
     }
 
-    /// The sender of a message that is not finished; nobody for a report.
+    /// The sender of a message that is not finished; none for a report.
     pub fn sender(&self, message: MessageId) -> Option<&Address> {
         self.messages.get(&message)?.sender.as_ref()
     }

@@ -173,17 +173,17 @@ impl Engine {
 
     /// Queues the next group of an envelope, or forgets the envelope.
     pub(super) fn advance(&mut self, number: usize) {
-        let chain = &mut self.envelopes[number];
-        let Some((destination, recipients)) = chain.groups.pop_front() else {
-            if !chain.unsaved.is_empty() {
-                self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
+        let progress = &mut self.envelopes[number];
+        let Some((destination, recipients)) = progress.groups.pop_front() else {
+            if !progress.unsaved.is_empty() {
+                self.journal.push_file(std::mem::take(&mut progress.unsaved), None);
             }
             self.envelopes.remove(number);
             return;
         };
-        chain.outstanding = 1;
+        progress.outstanding = 1;
         let batch = DeliveryBatch {
-            message: chain.message,
+            message: progress.message,
             recipients,
             envelope: number,
             queued: self.now,
@@ -194,9 +194,9 @@ impl Engine {
 
     /// A parcel of an envelope is done.
     pub(super) fn done(&mut self, envelope: usize) {
-        let chain = &mut self.envelopes[envelope];
-        chain.outstanding -= 1;
-        if chain.outstanding == 0 {
+        let progress = &mut self.envelopes[envelope];
+        progress.outstanding -= 1;
+        if progress.outstanding == 0 {
             self.advance(envelope);
         }
     }
@@ -234,8 +234,7 @@ impl Engine {
         Some(Claim { subscriber: subscriber.get(), mailing, day: message.day })
     }
 
-    /// Whether each recipient of `message` gets a return path of its own, and so a transaction of
-    /// its own.
+    /// Whether each recipient of `message` gets a separate return path, and so a separate transaction.
     pub(super) fn is_named(&self, message: &Message) -> bool {
         message.sender.as_ref().is_some_and(|sender| {
             self.return_paths.has(sender) || self.config.verp.contains(sender)

@@ -92,12 +92,12 @@ impl Engine {
         let waits = |task: Task| {
             messages.get(&task.message).is_some_and(|message| message.is_waiting(task.recipient))
         };
-        for (_, chain) in &mut self.envelopes {
-            let message = chain.message;
-            for (_, group) in &mut chain.groups {
+        for (_, progress) in &mut self.envelopes {
+            let message = progress.message;
+            for (_, group) in &mut progress.groups {
                 group.retain(|&recipient| waits(Task { message, recipient }));
             }
-            chain.groups.retain(|(_, group)| !group.is_empty());
+            progress.groups.retain(|(_, group)| !group.is_empty());
         }
         let mut done = Vec::new();
         for destination in &mut self.destinations.list {

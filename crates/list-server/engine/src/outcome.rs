@@ -58,23 +58,23 @@ impl Engine {
         }
     }
 
-    /// A parcel of an envelope is done, and the journal has had `mark` records before that: they are
+    /// A batch of an envelope is done, and the journal has had `mark` records before that: they are
     /// left there, or kept with the envelope until there are enough, and it waits for their write.
-    /// Whoever is tried again has left the envelope: that is not kept.
+    /// A recipient that is tried again has left the envelope: that is not kept.
     fn saved(&mut self, envelope: usize, mark: usize) {
         let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
         let records = self.journal.since(mark);
-        let chain = &mut self.envelopes[envelope];
+        let progress = &mut self.envelopes[envelope];
         for record in records {
             match record {
                 Record::Deferred(..) => self.journal.push(self.now, record),
-                _ => chain.unsaved.push(record),
+                _ => progress.unsaved.push(record),
             }
         }
-        if chain.unsaved.len() < enough as usize && !self.stopping {
+        if progress.unsaved.len() < enough as usize && !self.stopping {
             return self.done(envelope);
         }
-        let records = std::mem::take(&mut chain.unsaved);
+        let records = std::mem::take(&mut progress.unsaved);
         match records.is_empty() {
             true => self.done(envelope),
             false => self.journal.push_file(records, Some(envelope)),
@@ -108,10 +108,10 @@ impl Engine {
         if session.quitting || (session.ready && first.is_none()) {
             return self.look_at(destination);
         }
-        let unheard = session.client.is_early_unheard();
+        let unanswered = session.client.is_early_unheard();
         let this = &mut self.hosts.list[host as usize];
         // It may drop commands that come before the answer to a message, if it never took any.
-        this.no_pipelining |= !session.pipelines && (unheard || !session.under_way.is_empty());
+        this.no_pipelining |= !session.pipelines && (unanswered || !session.under_way.is_empty());
         let others = this.sessions > 0;
         for UnderWay { batch, .. } in session.under_way.iter().rev() {
             // Nothing was heard of it.
@@ -135,7 +135,7 @@ impl Engine {
         }
         // A server may want a new connection after some messages: one that answered before in this
         // session is sound, and the next session will show.
-        let served = session.answered > 0 && (end != End::TimedOut || unheard);
+        let served = session.answered > 0 && (end != End::TimedOut || unanswered);
         // While a host has other sessions, it is not down for what becomes of one. One that drops
         // a transaction may take exception to this message alone.
         if others && !served && (!session.ready || end == End::Refused) {
@@ -163,7 +163,7 @@ impl Engine {
         self.look_at(destination);
     }
 
-    /// The session no longer counts; whoever waits for its place is looked at.
+    /// The session no longer counts; the destinations that wait for its place are dispatched.
     fn give_back(&mut self, session: &Session) {
         let host = &mut self.hosts.list[session.host as usize];
         host.sessions -= 1;
@@ -198,7 +198,7 @@ impl Engine {
         self.wake_host_line(number);
     }
 
-    /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
+    /// Draws the conclusion for each recipient; returns those without a verdict.
     fn judge(
         &mut self,
         batch: &DeliveryBatch,
@@ -243,8 +243,8 @@ impl Engine {
         if recipients.is_empty() {
             return;
         }
-        let chain = &mut self.envelopes[batch.envelope];
-        chain.outstanding += 1;
+        let progress = &mut self.envelopes[batch.envelope];
+        progress.outstanding += 1;
         let DeliveryBatch { message, envelope, queued, .. } = *batch;
         let queue = &mut self.destinations.list[destination as usize].queue;
         queue.push_front(DeliveryBatch { message, recipients, envelope, queued });
@@ -272,7 +272,7 @@ impl Engine {
         self.journal.push(self.now, Record::Failed(task, reason));
     }
 
-    /// The same for one that is in no transaction.
+    /// Like [`Engine::fail`], for a recipient that is in no transaction.
     pub(super) fn fail_unsent(&mut self, task: Task, reason: Reason) {
         self.log_unsent(task, Outcome::Failed, &reason);
         self.fail(task, reason);
@@ -364,7 +364,7 @@ fn expired(last: &Reason) -> Reason {
     Reason::new(status::EXPIRED, format!("it could not be delivered in its time; last: {last}"))
 }
 
-/// An attempt, whoever of its recipients it is about.
+/// What the log entries of one attempt share, one for each recipient.
 #[derive(Clone)]
 pub(super) struct Attempt {
     relay: Option<Relay>,

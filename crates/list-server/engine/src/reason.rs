@@ -12,12 +12,12 @@ const TEXT_MAX: usize = 500;
 pub struct Reason {
     /// The status.
     pub status: Enhanced,
-    /// The server's reply, or words of our own.
+    /// The host's reply, or this server's words.
     pub text: Arc<str>,
 }
 
 impl Reason {
-    /// In words of our own.
+    /// A reason in this server's words.
     pub fn new(status: Enhanced, text: impl Into<Arc<str>>) -> Reason {
         Reason { status, text: text.into() }
     }

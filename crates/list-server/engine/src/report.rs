@@ -1,4 +1,4 @@
-//! Reports of our own (RFC 3464): what could not be delivered, to whom it may concern.
+//! This server's reports (RFC 3464) of what could not be delivered.
 
 use crate::reason::Reason;
 use sojourn_smtp::Address;
@@ -25,7 +25,7 @@ pub struct Notice<'a> {
     pub original: &'a [u8],
 }
 
-/// A report as it is sent: its sender is nobody, so that no report answers it (RFC 5321 section
+/// A report as it is sent: it has no sender, so that no report answers it (RFC 5321 section
 /// 6.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -117,7 +117,7 @@ impl Notice<'_> {
             // Not folded: a space in quotes is part of the address.
             status += &format!("Final-Recipient: {kind}; {address}\r\n");
             status += &format!("Action: failed\r\nStatus: {}\r\n", reason.status);
-            // Words of our own are no diagnosis of another host's.
+            // This server's words are no diagnosis of another host's.
             if reason.text.starts_with(|c: char| c.is_ascii_digit()) {
                 let plain = |c: char| if c.is_ascii() || utf8 { c } else { '?' };
                 let said: String = reason.text.chars().map(plain).collect();

@@ -31,7 +31,7 @@ pub struct MessageInfo<'a> {
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Somebody else answers for it now.
+    /// Another host answers for it now.
     Delivered,
     /// It is to be tried again.
     Deferred,
@@ -71,7 +71,7 @@ pub enum Part {
 /// One line of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// Whom for: addresses with commas between, with or without brackets.
+    /// The recipients: addresses with commas between, with or without brackets.
     pub recipients: &'a [u8],
     /// The address it was sent to, where that was another.
     pub original: Option<&'a [u8]>,

@@ -46,7 +46,7 @@ impl Framing {
 
     /// Takes more bytes.
     ///
-    /// `found` is told what they complete, and says of a line whether it is the name of a field
+    /// `found` receives what they complete, and returns for a line whether it is the name of a field
     /// whose value follows as bytes.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], mut found: impl FnMut(Piece<'_>) -> bool) {
         while !bytes.is_empty() {
@@ -59,7 +59,7 @@ impl Framing {
         }
     }
 
-    /// Nothing more comes: what is held is the last line, which nobody ended.
+    /// Nothing more comes: what is held is the last line, which has no end.
     pub(crate) fn finish(&mut self, mut found: impl FnMut(Piece<'_>) -> bool) {
         let held = std::mem::take(&mut self.held);
         if self.expecting == Expecting::Line(false) && !held.is_empty() {

@@ -9,7 +9,7 @@ use crate::stamp::Clock;
 use crate::syslog_header::{SyslogHeader, number};
 use crate::view::View;
 
-/// From when to when what happens is told, in microseconds; what is before is read all the same,
+/// The time that a view covers, in microseconds since 1970; what is before is read all the same,
 /// because messages begin there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -30,7 +30,7 @@ impl Default for Range {
 pub struct Settings {
     /// The mailer whose lines they are, under whatever name; nothing where each line says so.
     pub mailer: Option<&'static Mailer>,
-    /// What of it is told.
+    /// The part of the log that the view covers.
     pub range: Range,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Message {
     pub(super) delivered: u64,
     /// When it had reached each of [`SHARES`] of the list.
     pub(super) reached: [Time; SHARES.len()],
-    /// When it had come to its end: delivered to everybody, or reported.
+    /// When it had come to its end: each recipient has it, or its failure was reported.
     pub(super) finished: Time,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Delivery {
 pub(super) struct Totals {
     pub(super) delivered: u64,
     pub(super) failed: u64,
-    /// Attempts that reached a host's door.
+    /// Attempts that were made at a host.
     pub(super) attempts: u64,
     pub(super) sessions: u64,
     pub(super) came: u32,

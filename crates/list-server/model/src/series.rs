@@ -17,7 +17,7 @@ pub(super) struct Series {
     every: Span,
     /// Up to the first look, to the second, and so on; by outcome.
     looks: Vec<[Ended; 3]>,
-    /// The attempt before: those of one transaction are told one after the other.
+    /// The attempt before: those of one transaction come one after the other.
     last: Option<Attempt>,
 }
 

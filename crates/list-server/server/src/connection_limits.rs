@@ -94,7 +94,7 @@ impl Places {
         Arc::new(Places { kinds, first, open: Mutex::new(open) })
     }
 
-    /// A place of this kind for a client at `address`, and where it is told that it is to be given
+    /// A place of this kind for a client at `address`, and a channel that says when it has to be given
     /// up; nothing where all others have a better claim.
     pub(crate) fn enter(
         self: &Arc<Places>,
@@ -152,7 +152,7 @@ impl Places {
         if crowd(worst) < crowd(new) || newest(new) && crowd(worst) == crowd(new) {
             return None;
         }
-        // Clients that do not read what they are told end a little later.
+        // Clients that do not read their last reply end a little later.
         if open.leaving >= self.kinds.iter().map(|it| it.all).sum() {
             return None;
         }

@@ -72,7 +72,7 @@ pub enum ServerEvent<'a> {
     Accepted {
         /// Its number.
         message: MessageId,
-        /// Where failures are reported; nobody for a report itself.
+        /// The address to which failures are reported; none for a report itself.
         sender: Option<&'a Address>,
         /// The octets of its text.
         size: u64,
@@ -95,7 +95,7 @@ pub enum ServerEvent<'a> {
         took: Span,
         /// What came of it.
         outcome: Outcome,
-        /// What the host said, or words of our own.
+        /// What the host said, or this server's words.
         reason: &'a Reason,
     },
     /// An operator did this with so many recipients of a message.
@@ -123,7 +123,7 @@ pub enum ServerEvent<'a> {
     HostDown(IpAddr, i64, &'a Reason),
     /// A domain is tried again then, in milliseconds since 1970.
     DomainDown(&'a str, i64, &'a Reason),
-    /// Something that whoever runs the server has to know.
+    /// Something that the operator has to know.
     Trouble(&'a str),
     /// A message was taken over.
     Taken {
@@ -133,7 +133,7 @@ pub enum ServerEvent<'a> {
         peer: SocketAddr,
         /// Who it is, when a password said so.
         user: Option<&'a str>,
-        /// Where failures are reported; nobody for a report itself.
+        /// The address to which failures are reported; none for a report itself.
         sender: Option<&'a Address>,
         /// The octets of its text as it came.
         size: usize,
@@ -186,8 +186,8 @@ pub enum ServerEvent<'a> {
         /// The subscriber.
         subscriber: &'a Address,
     },
-    /// Mail came to a return path that is not verified: it was counted and scores no subscriber. As
-    /// many of these come as strangers like.
+    /// Mail came to a return path that is not verified: it was counted and scores no subscriber. Any
+    /// client can cause as many of these as it likes.
     Unverified {
         /// The client.
         peer: SocketAddr,
@@ -216,7 +216,7 @@ pub enum ServerEvent<'a> {
     },
     /// Another configuration was taken on.
     Reloaded {
-        /// What there is to be said about it.
+        /// Notices for the operator.
         notices: &'a [String],
     },
     /// Another configuration was refused: the server goes on as it was.
@@ -346,7 +346,7 @@ impl fmt::Display for Thousands {
     }
 }
 
-/// The first words of others.
+/// The first 500 characters of a text from other hosts, on one line.
 struct Plain<'a>(&'a str);
 
 impl fmt::Display for Plain<'_> {

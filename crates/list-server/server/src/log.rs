@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Writes what a postman tells as Postfix's log has it, so that whatever reads that reads this:
+/// Writes the events of delivery as Postfix's log has them, so that what reads that reads this:
 /// `qmgr` for messages, `smtp` for attempts, one line a recipient. `delays` are Postfix's four; what
 /// the attempt itself took, sendmail's `xdelay`, is the sum of the last two, and has no field of its
 /// own, because readers of Postfix's logs (pflogsumm) know no lines with one. Times are UTC, as RFC
@@ -316,7 +316,7 @@ mod tests {
                 &ServerEvent::TooMany { peer },
             );
         }
-        // Other kinds have minutes of their own.
+        // Other kinds have other minutes.
         limiter.notice_at(began, 0, &ServerEvent::GaveWay { peer });
         assert_eq!(heard.lock().unwrap().len(), 11);
         let later = began + MINUTE;

@@ -1,4 +1,4 @@
-//! How far a server has come, for whoever waits for it.
+//! How far a server has come, for a caller that waits for it.
 
 use crate::event::{Observer, ServerEvent};
 use sojourn_mail_engine::{MessageId, Outcome, Task};
@@ -15,15 +15,15 @@ pub struct Tally(Arc<(Mutex<Count>, Condvar)>);
 pub struct Count {
     /// Messages that were taken over, or found in the spool, and are not finished.
     pub unfinished: BTreeSet<MessageId>,
-    /// Those of them that nobody sent: reports of failures. Nothing else here is about them.
+    /// Those of them without a sender: reports of failures. Nothing else here is about them.
     pub reports: BTreeSet<MessageId>,
     /// How long after a message was accepted each recipient had it, in seconds.
     pub delivered_s: BTreeMap<MessageId, Vec<f64>>,
-    /// Whom the last attempt did not reach, or who failed, and why; whether for good.
+    /// Recipients that the last attempt did not reach, or that failed, and why; whether for good.
     pub troubled: BTreeMap<Task, Trouble>,
     /// Attempts for one recipient each.
     pub attempts: u64,
-    /// The last thing that whoever runs the server has to know.
+    /// The last thing that the operator has to know.
     pub trouble: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Trouble {
     pub failed: bool,
     /// The status (RFC 3463), such as `5.1.1`.
     pub status: String,
-    /// What the host said, or words of our own.
+    /// What the host said, or this server's words.
     pub reason: String,
 }
 

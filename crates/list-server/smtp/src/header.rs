@@ -11,7 +11,7 @@ pub fn header(text: &[u8]) -> &[u8] {
     &text[..end.map_or(text.len(), |end| end + 2)]
 }
 
-/// The first 64 KiB of `text`: of what strangers write no more is searched for fields.
+/// The first 64 KiB of `text`: in mail from any client no more is searched for fields.
 pub fn beginning(text: &[u8]) -> &[u8] {
     &text[..text.len().min(64 * 1024)]
 }

@@ -38,7 +38,7 @@ pub enum BadReply {
     Endless,
 }
 
-/// A reply as it came: its code is known, its text is looked at by whoever wants it.
+/// A reply as it came: its code is known, its text is only looked at where it is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     /// 200 to 599.

@@ -76,12 +76,12 @@ pub fn check(path: &Path) -> Result<Vec<Finding>, SpoolError> {
     Ok(examine(path)?.0)
 }
 
-/// Remedies what is wrong with the spool at `path`, which nobody may own meanwhile; a copy of it as
+/// Remedies what is wrong with the spool at `path`, which no process may own meanwhile; a copy of it as
 /// it was is kept beside it. Nothing is done, and nothing returned, when it is sound.
 ///
 /// # Errors
 ///
-/// Somebody has it; it cannot be read or written. It is left as it was.
+/// A process has it open; it cannot be read or written. It is left as it was.
 pub fn repair(path: &Path) -> Result<Option<Repaired>, SpoolError> {
     let _lock = schema::own(path)?;
     let (mut findings, is_damaged) = examine(path)?;

@@ -3,7 +3,7 @@
 //! The file is for the end of a process alone: what one `write` gave to the kernel survives
 //! `kill -9`, and nothing waits for the disk. A power failure may lose it, and costs copies then.
 //! It holds nothing but recipients that are done, and must never claim more than is true: each
-//! record has a checksum of its own, and the file begins with a random number that the database
+//! record has a checksum, and the file begins with a random number that the database
 //! gets anew each time it is opened. So a file from before a backup was put back counts for nothing,
 //! and what follows a record that is torn does not either.
 

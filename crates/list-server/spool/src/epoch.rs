@@ -5,7 +5,7 @@ use sojourn_core::{Span, Time};
 /// Where the engine's time begins, in milliseconds since 1970.
 ///
 /// The engine counts picoseconds in 64 bits, 213 days; storage keeps the calendar's time, which
-/// outlives a process. An epoch a few days before the start has room for the messages of a spool.
+/// outlives a process. An epoch a few days before the start precedes the messages of a spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     /// Milliseconds since 1970.

@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 pub struct Spool {
     path: PathBuf,
     epoch: Epoch,
-    /// As long as it is open, nobody else owns the spool.
+    /// As long as it is open, no other process owns the spool.
     _lock: File,
     database: Connection,
     answers: Option<Answers>,
@@ -89,7 +89,7 @@ impl Spool {
         })
     }
 
-    /// Where answers are noted, by whoever reads them. Panics when it is asked for again.
+    /// Where the reader of answers notes them. Panics when it is asked for again.
     pub fn answers(&mut self) -> Answers {
         self.answers.take().expect("answers are noted in one place")
     }
@@ -109,7 +109,7 @@ impl Spool {
     }
 
     /// Times are those of an engine whose time begins at `epoch`, from now on. Where the calendar was
-    /// set, by `stepped_ms`, what is stored follows it with the next write: how long somebody has
+    /// set, by `stepped_ms`, what is stored follows it with the next write: how long a recipient has
     /// waited and has to wait does not depend on it.
     pub fn set_epoch(&mut self, epoch: Epoch, stepped_ms: i64) {
         self.epoch = epoch;
@@ -250,7 +250,7 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// There is no room for that copy, or it cannot be written; the spool is as it was.
+    /// The disk has no space for that copy, or it cannot be written; the spool is as it was.
     pub fn shrink(&self) -> Result<(), SpoolError> {
         let shrink = || {
             let number =

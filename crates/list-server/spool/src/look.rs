@@ -1,4 +1,4 @@
-//! A spool looked at from outside, whoever owns it meanwhile.
+//! A spool looked at from outside, whether or not a process owns it.
 
 use crate::error::{Doing, SpoolError};
 use crate::schema;
@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Queued {
     /// Its number.
     pub message: u64,
-    /// Where failures are reported; nobody for a report itself.
+    /// The address to which failures are reported; none for a report itself.
     pub sender: Option<String>,
     /// The octets of its text.
     pub size: u64,
@@ -66,7 +66,7 @@ pub fn look(path: &Path) -> Result<Vec<Queued>, SpoolError> {
     list().map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
 }
 
-/// Somebody whom messages in a spool wait for.
+/// A recipient with messages that wait in a spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// The address.
@@ -94,11 +94,11 @@ pub struct Tried {
     pub host: Option<String>,
     /// The status as of RFC 3463.
     pub status: String,
-    /// What the host said, or words of our own.
+    /// What the host said, or this server's words.
     pub text: String,
 }
 
-/// Whom the messages in the spool at `path` wait for, by address.
+/// The recipients that the messages in the spool at `path` wait for, by address.
 ///
 /// # Errors
 ///

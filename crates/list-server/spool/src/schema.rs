@@ -64,7 +64,7 @@ const SEEN_AS_2: &str = "
 /// Version 2 for a process that may only look.
 const SEEN_AS_3: &str = "CREATE TEMP VIEW recipient AS SELECT *, 0 AS held FROM main.recipient;";
 
-/// How long to wait for somebody who looks at the spool.
+/// How long to wait for another process that looks at the spool.
 const LOOKERS: Duration = Duration::from_secs(5);
 
 /// Becomes the owner of the spool at `path`, until what is returned is closed.
@@ -140,7 +140,7 @@ fn whole(path: &Path) -> Result<(), SpoolError> {
         page => page,
     };
     let begins = read == header.len() && header.starts_with(HEADER);
-    // Anything else than a database is told to be none.
+    // What is no database at all is reported as such later.
     if begins && page >= 512 && !size.is_multiple_of(page) {
         let what = format!("it ends within a page: {size} octets are no multiple of {page}");
         return Err(SpoolError::Damaged { path: path.to_owned(), what });

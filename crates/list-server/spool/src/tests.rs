@@ -124,7 +124,7 @@ fn a_record_that_does_not_fit() {
     assert!(matches!(error, SpoolError::Damaged { .. }), "{error}");
 }
 
-/// The calendar is set while somebody waits and a message is offered: the engine's times stay what
+/// The calendar is set while a recipient waits and a message is offered: the engine's times stay what
 /// they were. An engine that counts from later has earlier times.
 #[test]
 fn what_is_stored_follows_the_calendar() {

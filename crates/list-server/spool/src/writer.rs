@@ -1,4 +1,4 @@
-//! The spool on a thread of its own: writing waits for the disk, and nothing else has to.
+//! The spool's thread: writing waits for the disk, and nothing else has to.
 
 use crate::Spool;
 use crate::epoch::Epoch;
@@ -38,7 +38,7 @@ pub enum Done {
     Text(MessageId, Result<Bytes, SpoolError>),
 }
 
-/// A spool that does one job after another.
+/// The handle of the thread, which does one job after another.
 #[derive(Debug)]
 pub struct Archive {
     jobs: Option<mpsc::Sender<Job>>,
@@ -114,7 +114,7 @@ fn work(mut spool: Spool, jobs: &mpsc::Receiver<Job>, mut report: impl FnMut(Don
     }
 }
 
-/// Removes what is finished, and the room that it took. What cannot be removed now is found, and
+/// Removes what is finished, and gives its space back. What cannot be removed now is found, and
 /// removed, at the next start.
 fn sweep(spool: &mut Spool) {
     if spool.is_behind() {

@@ -10,13 +10,13 @@ pub struct Count {
     pub delivered: usize,
     /// Who has it not, and was given up with a report to the sender.
     pub failed: usize,
-    /// Who has it not, and nobody was told.
+    /// Recipients that do not have it, without a report to its sender.
     pub lost: Vec<(String, String)>,
     /// Copies beyond the first.
     pub copies: usize,
     /// In how many transactions those came.
     pub repeated_transactions: usize,
-    /// What nobody had sent.
+    /// What came and had not been sent.
     pub unsent: usize,
 }
 

@@ -31,7 +31,7 @@ parameters! {
         pub size: u64 = 0,
         /// Whether it is at an IPv6 address, too: at ::1, of which there is one.
         pub ipv6: bool = false,
-        /// Whether it also has an IPv6 address, at which nobody is.
+        /// Whether it also has an IPv6 address, at which nothing listens.
         pub dead_ipv6: bool = false,
     }
 }
@@ -66,14 +66,14 @@ impl Site {
     }
 }
 
-/// The address of the `n`-th host. Each has 24 bits of 127/8 of its own, so that what a sender
+/// The address of the `n`-th host. Each has a separate network of 24 bits of 127/8, so that what a sender
 /// allows one network it allows one host; `network` is the second octet of the first.
 pub(crate) fn of_host(network: u8, n: usize) -> Ipv4Addr {
     let third = u32::from(network) << 8 | 127 << 16;
     Ipv4Addr::from((third + n as u32) << 8 | 1)
 }
 
-/// How many hosts there is room for, the name server's address not counted.
+/// How many hosts the network has addresses for, the name server's not counted.
 pub(crate) fn room(network: u8) -> usize {
     (256 - usize::from(network)) * 256 - 1
 }

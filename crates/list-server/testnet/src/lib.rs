@@ -1,8 +1,8 @@
 //! A small internet on loopback, for tests, demonstrations and measurements of mail.
 //!
-//! An authoritative name server and mail servers of many kinds, each at an address of 127/8 of its
-//! own and all at one port. A [`TestNetConfig`] says what there is, written out or drawn at random;
-//! [`TestNet::start`] brings it to life on a thread of its own. Every message that a server takes
+//! An authoritative name server and mail servers of many kinds, each at a separate address of
+//! 127/8 and all at one port. A [`TestNetConfig`] says what there is, written out or drawn at random;
+//! [`TestNet::start`] brings it to life on a thread. Every message that a server takes
 //! over is noted ([`Acceptance`]), so that losses and duplicates are counted exactly ([`count`]).
 //!
 //! - [`fault`]: how a mail server behaves, one file each;

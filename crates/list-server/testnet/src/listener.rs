@@ -27,7 +27,7 @@ pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The same for tokio.
+/// A listener for tokio.
 pub(crate) fn listen_tokio(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = listen(address, BACKLOG)?;
     socket.set_nonblocking(true)?;
@@ -37,15 +37,15 @@ pub(crate) fn listen_tokio(address: SocketAddr) -> io::Result<TcpListener> {
 /// What is at the address of a host at the start.
 #[derive(Debug)]
 pub(crate) enum Opened {
-    /// Somebody listens.
+    /// A server listens.
     Listener(TcpListener),
-    /// Nobody answers.
+    /// Connections are not answered.
     Hole(BlackHole),
-    /// Nobody listens.
+    /// Connections are refused.
     Nothing,
 }
 
-/// An address at which nobody answers: a listener whose queue is full.
+/// An address that does not answer: a listener whose queue is full.
 #[derive(Debug)]
 pub(crate) struct BlackHole {
     _listener: Socket,

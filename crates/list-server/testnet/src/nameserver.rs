@@ -135,7 +135,7 @@ fn addresses(site: &Site, kind: RecordType, add: &mut impl FnMut(RData)) {
     match kind {
         RecordType::A => add(RData::A(A(site.address))),
         RecordType::AAAA if site.host.ipv6 => add(RData::AAAA(AAAA(Ipv6Addr::LOCALHOST))),
-        // A network for documents (RFC 3849): nobody is there.
+        // A network for documents (RFC 3849): nothing listens there.
         RecordType::AAAA if site.host.dead_ipv6 => {
             let octets = site.address.octets().map(u16::from);
             let [_, b, c, d] = octets;

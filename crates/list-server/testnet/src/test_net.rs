@@ -23,7 +23,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::Instant;
 
-/// A small internet that runs, on a thread of its own, until it is dropped.
+/// A test network that runs, on a separate thread, until it is dropped.
 #[derive(Debug)]
 pub struct TestNet {
     resolver: SocketAddr,

@@ -55,7 +55,7 @@ impl<const N: usize> Iterator for Groups<'_, N> {
     }
 }
 
-/// Adds a line to a value, as long as there is room.
+/// Adds a line to a value, up to its limit.
 fn append(value: &mut String, line: &[u8]) {
     let room = VALUE_MAX.saturating_sub(value.len() + 1);
     if room > 0 {

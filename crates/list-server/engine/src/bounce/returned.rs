@@ -1,4 +1,4 @@
-//! From a message that came back to whom it says something about.
+//! From a message that came back to the recipients that it reports on.
 
 use super::feedback::{Complaint, complaint};
 use super::mime::{Report, report};
@@ -75,7 +75,7 @@ pub fn returned(to: &Reading, text: &[u8]) -> Returned {
     }
 }
 
-/// The bounces of whom the text of a `message/delivery-status` calls failed, or of `named` alone.
+/// The bounces of the recipients that a `message/delivery-status` calls failed, or of `named` alone.
 fn failures(named: Option<&Address>, status: &[u8]) -> Vec<Bounce> {
     let mut known = BTreeSet::new();
     let failed = recipients(status).into_iter().filter(|outcome| outcome.action == Action::Failed);

@@ -8,9 +8,9 @@ use sojourn_smtp::{Address, Enhanced, plain};
 /// What a server says of one recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whom the server tried to reach.
+    /// The recipient that the server tried to reach.
     pub recipient: Option<Address>,
-    /// Whom the message was sent to at first, if that is told (RFC 3461).
+    /// The recipient that the message was first sent to, where the report has it (RFC 3461).
     pub original: Option<Address>,
     /// What became of it.
     pub action: Action,

@@ -28,12 +28,12 @@ pub(super) struct Destination {
     pub(super) first_failure: Time,
     /// Work for the next session that is free, or for one to be opened.
     pub(super) queue: VecDeque<DeliveryBatch>,
-    /// Whoever waits for the domain to be reachable, until `retry_at`.
+    /// Recipients that wait for the domain to be reachable, until `retry_at`.
     pub(super) stalled: Vec<Task>,
     pub(super) retry_at: Time,
     /// Why it was not reachable last.
     pub(super) trouble: Option<Reason>,
-    /// Whoever was refused for now, each until its own time.
+    /// Recipients that were refused for now, each with its retry time.
     pub(super) later: BTreeSet<(Time, Task)>,
     /// Open sessions without work, the oldest first.
     pub(super) idle: Vec<SessionId>,
@@ -49,7 +49,7 @@ pub(super) struct Destination {
     pub(super) alarm: Time,
     /// How long attempts took lately.
     pub(super) delay: Option<Span>,
-    /// How long after a first refusal it accepted somebody.
+    /// How long after a first refusal it accepted a recipient.
     pub(super) learned: Option<Span>,
     /// How many recipients it takes in one transaction, as far as is known.
     pub(super) most_recipients: u32,
@@ -112,7 +112,7 @@ impl Destinations {
         number
     }
 
-    /// One that nobody wants, and has not lately, where there are more than `most`. One that may have
+    /// A destination without mail now and lately, where there are more than `most`. One that may have
     /// another transaction only later is remembered until then.
     pub(super) fn forgettable(&mut self, now: Time, most: u32) -> Option<u32> {
         if self.known() <= most as usize {
@@ -178,7 +178,7 @@ impl Destination {
         now < self.open_from
     }
 
-    /// Whether nobody has anything to do with it. What nobody is called is not.
+    /// Whether nothing refers to it. A free slot, which has no name, is not at rest.
     fn is_at_rest(&self) -> bool {
         let has_work = self.wanted > 0 || !self.queue.is_empty() || !self.stalled.is_empty();
         let is_wanted = has_work || !self.later.is_empty() || self.sessions > 0 || self.lined_up;

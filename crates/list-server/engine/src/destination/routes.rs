@@ -99,7 +99,7 @@ impl Engine {
         self.stall(destination, until);
     }
 
-    /// Nobody at this domain will ever be reached.
+    /// All recipients at this domain fail: it takes no mail.
     fn give_up(&mut self, destination: u32, reason: &Reason) {
         let this = &mut self.destinations.list[destination as usize];
         this.place_in_line = None;

@@ -1,4 +1,4 @@
-//! Whom a message names as its authors (RFC 5322 section 3.6.2).
+//! The addresses that a message names as its authors (RFC 5322 section 3.6.2).
 
 use sojourn_smtp::Address;
 use sojourn_smtp::header::all;

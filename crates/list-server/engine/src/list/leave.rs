@@ -1,7 +1,7 @@
 //! Leaving a list by mail: who asks for it, and the message that asks back.
 //!
 //! A request that has a token proves whose it is. Any other is only as good as its `From:`, which
-//! anybody can write: the subscriber is asked to confirm it.
+//! any client can write: the subscriber is asked to confirm it.
 
 use super::mailto;
 use crate::report::date;
@@ -20,7 +20,7 @@ pub struct Question<'a> {
     pub list: &'a str,
     /// Who is asked.
     pub to: &'a Address,
-    /// Whom the question is from: an answer to it is one more request, which proves nothing. It may
+    /// The sender of the question: an answer to it is one more request, which proves nothing. It may
     /// be a program's, such as an absence note that does not say what it is (RFC 3834).
     pub from: &'a Address,
     /// Where mail unsubscribes: the address has the subscriber's token.

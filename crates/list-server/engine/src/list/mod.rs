@@ -20,13 +20,13 @@ parameters! {
         /// The return path of its mail, such as `announce-bounces@lists.example`. What comes back
         /// there is read here, so the host's mail has to lead here (its MX).
         pub bounces: Address,
-        /// Whether each copy has a return path of its own (VERP), with a token that this server can
-        /// verify: each recipient gets a transaction of its own, and what comes back says whom it is
-        /// about. The name before the `@` may have at most 31 octets then, as 33 follow it. Without,
+        /// Whether each copy has a separate return path (VERP), with a token that this server can
+        /// verify: each recipient gets a separate transaction, and what comes back names the
+        /// subscriber. The name before the `@` may have at most 31 octets then, as 33 follow it. Without,
         /// only failures that this server meets itself count.
         pub verp: bool = true,
-        /// Who reads what comes back and is no report that a program understands; nobody, when it
-        /// is not set.
+        /// Who reads what comes back and is no report that a program understands; it is dropped when
+        /// this is not set.
         pub reader: Option<Address>,
         /// The address for leaving by mail, such as `announce-leave@lists.example`. With a token
         /// behind its name it unsubscribes at once; without, the subscriber is asked to confirm.
@@ -148,14 +148,14 @@ impl List {
         ]
     }
 
-    /// Whether copies differ by their recipients: a URI names whom it is for.
+    /// Whether copies differ by their recipients: a URI names the recipient.
     pub fn has_own_fields(&self) -> bool {
         self.fields().iter().any(|(_, _, uris)| names_recipient(uris))
     }
 
     /// The header fields that the list adds above `text`, equal for all recipients. A field that it
     /// has already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one). With
-    /// `own_links` each copy has links of its own to unsubscribe, which are not among these.
+    /// `own_links` each copy has separate links to unsubscribe, which are not among these.
     pub fn shared_fields(&self, text: &[u8], own_links: bool) -> String {
         let mut added = String::new();
         let missing = |name: &str| fields(text, name) == 0;

@@ -35,7 +35,7 @@ pub fn wrapped(text: impl Into<Text>) -> Wrapped {
     if is_short(&text) {
         return Wrapped { text, broken_header: false };
     }
-    let (mut out, most) = (Text::new(), text.len() + text.len() / 256);
+    let (mut out, most) = (Text::default(), text.len() + text.len() / 256);
     let (mut in_header, mut broken_header) = (true, false);
     for line in lines(&text) {
         in_header &= is_of_header(line);
@@ -53,7 +53,7 @@ pub fn wrapped(text: impl Into<Text>) -> Wrapped {
     Wrapped { text: out, broken_header }
 }
 
-/// The fields that tell whom else a message goes to (RFC 5322 sections 3.6.3 and 3.6.6).
+/// The fields that name hidden recipients of a message (RFC 5322 sections 3.6.3 and 3.6.6).
 const BLIND: [&str; 2] = ["Bcc", "Resent-Bcc"];
 
 /// A text in canonical form without `Bcc:` and `Resent-Bcc:`; one that has none is given back as it
@@ -64,7 +64,7 @@ pub fn without_blind_copies(text: impl Into<Text>) -> Text {
         return text;
     }
     let end = header(&text).len();
-    let (mut out, most) = (Text::new(), text.len());
+    let (mut out, most) = (Text::default(), text.len());
     let mut dropped = false;
     for line in lines(&text[..end]) {
         if !line.starts_with(b" ") && !line.starts_with(b"\t") {

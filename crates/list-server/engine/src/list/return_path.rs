@@ -2,6 +2,11 @@
 //! come from a host that was sent the copy.
 //!
 //! `announce-bounces@host` becomes `announce-bounces+TOKEN@host` ([`super::token`]).
+//!
+//! Variable envelope return paths (VERP) without a token name the subscriber: `list-bounces@host`
+//! becomes `list-bounces+user=domain@host` for `user@domain`, as Mailman and Postfix write it. The
+//! domain is what follows the last `=`, which no domain has; the user's part comes back as it was,
+//! quotes included.
 
 use super::token::{self, Claim, Purpose, TokenKeys};
 use sojourn_smtp::Address;
@@ -32,7 +37,7 @@ impl ReturnPaths {
         ReturnPaths(Some((keys, lists)))
     }
 
-    /// Whether copies of mail from `sender` get return paths of their own.
+    /// Whether copies of mail from `sender` get separate return paths.
     pub fn has(&self, sender: &Address) -> bool {
         self.0.as_ref().is_some_and(|(_, lists)| lists.contains(sender))
     }
@@ -77,7 +82,7 @@ pub fn encode_verp(back: &Address, recipient: &Address) -> Option<Address> {
     Address::of(&name, back.domain()).ok()
 }
 
-/// What an address says, to somebody whose return path is a given one.
+/// What an address is to a given return path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// It is the return path itself.
@@ -86,7 +91,7 @@ pub enum Reading {
     Of(Address),
 }
 
-/// What `address` says to `back`; nothing when it is somebody else's. Upper and lower case of
+/// What `address` is to the return path `back`; nothing when it is another one's. Upper and lower case of
 /// the return path do not matter: some hosts change them.
 pub fn decode_verp(back: &Address, address: &Address) -> Option<Reading> {
     if address.domain() != back.domain() {

@@ -30,7 +30,7 @@ parameters! {
         /// Recipients of one transaction. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Recipients that may wait in all, over all messages: a message for more is not taken over
-        /// now (452 4.3.1), unless nobody waits.
+        /// now (452 4.3.1), unless no other waits.
         pub waiting: NonZeroU32 = NonZeroU32::new(1_000_000).expect("above 0"),
         /// Domains that are remembered, with what was learnt of each. Where there are more, those are
         /// forgotten that have no mail and had none for longest, roughly; and as many hosts, but

@@ -56,8 +56,8 @@ pub(super) struct Session {
     pub(super) window: usize,
 }
 
-/// Whole transactions that a session has under way at first: each that is answered quickly makes
-/// room for one more, as in the slow start of TCP.
+/// Whole transactions that a session has under way at first: each that is answered quickly allows
+/// one more, as in the slow start of TCP.
 const FIRST_WINDOW: usize = 4;
 
 /// A transaction under way.
@@ -310,10 +310,10 @@ impl Engine {
     /// Nothing new begins: sessions without a transaction end.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
-        for chain in
-            self.envelopes.iter_mut().map(|it| it.1).filter(|chain| !chain.unsaved.is_empty())
+        for progress in
+            self.envelopes.iter_mut().map(|it| it.1).filter(|progress| !progress.unsaved.is_empty())
         {
-            self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
+            self.journal.push_file(std::mem::take(&mut progress.unsaved), None);
         }
         for id in self.sessions.ids() {
             let session = &self.sessions[id];

@@ -1,6 +1,6 @@
-//! From a parcel to a transaction.
+//! From a batch of recipients to a transaction.
 //!
-//! Where each recipient has a transaction of its own, the commands of the next one follow a message
+//! Where each recipient has a separate transaction, the commands of the next one follow a message
 //! without waiting for the answer to it (RFC 2920). With CHUNKING (RFC 3030) its message goes with
 //! them, up to a window: a crash or a connection that breaks leaves no more in doubt.
 
@@ -32,12 +32,12 @@ const OWN_FIELDS: u64 = 4096;
 
 impl Engine {
     /// Whether the return path of a message's mail names its recipient, so that each has a
-    /// transaction of its own.
+    /// separate transaction.
     pub(crate) fn names_recipients(&self, message: MessageId) -> bool {
         self.messages.get(&message).is_some_and(|message| self.is_named(message))
     }
 
-    /// The recipient whom the return path of a parcel's transaction names.
+    /// The recipient that the return path of a batch's transaction names.
     pub(crate) fn recipient_named(&self, batch: &DeliveryBatch) -> Option<u32> {
         match batch.recipients[..] {
             [one] if self.names_recipients(batch.message) => Some(one),
@@ -46,7 +46,7 @@ impl Engine {
     }
 
     /// How many sessions a destination's queue is worth, up to its limit, where each of its
-    /// recipients has a transaction of its own; nothing where they share.
+    /// recipients has a separate transaction; nothing where they share.
     pub(crate) fn sessions_worth(&self, destination: u32) -> Option<usize> {
         let this = &self.destinations.list[destination as usize];
         let (queue, most) = (&this.queue, this.most_sessions as usize);
@@ -63,8 +63,8 @@ impl Engine {
         let window = if in_windows { self.config.limits.window.get() as usize } else { 1 };
         let worth = WORTH_A_SESSION.saturating_mul(window);
         // Each parcel is worth a part of one at least.
-        let parcels = queue.iter().take(most.saturating_mul(worth));
-        let recipients: usize = parcels.map(|batch| batch.recipients.len()).sum();
+        let batches = queue.iter().take(most.saturating_mul(worth));
+        let recipients: usize = batches.map(|batch| batch.recipients.len()).sum();
         Some(recipients.div_ceil(worth).min(most))
     }
 
@@ -119,8 +119,8 @@ impl Engine {
         let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
             let rest = recipients.split_off(most);
-            let chain = &mut self.envelopes[batch.envelope];
-            chain.outstanding += 1;
+            let progress = &mut self.envelopes[batch.envelope];
+            progress.outstanding += 1;
             destination.queue.push_front(DeliveryBatch { recipients: rest, ..batch });
             if named {
                 // Sessions at the same time may carry the others.
@@ -175,7 +175,7 @@ impl Engine {
         let envelope = Envelope {
             sender: self.return_path(batch.message, &batch.recipients),
             recipients,
-            // Copies for one recipient may have fields of their own (RFC 1870 section 5: an estimate).
+            // Copies for one recipient may have separate fields (RFC 1870 section 5: an estimate).
             size: message.size + if batch.recipients.len() == 1 && named { OWN_FIELDS } else { 0 },
             eight_bit: message.eight_bit,
             utf8: message.utf8,

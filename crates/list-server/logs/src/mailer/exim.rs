@@ -29,7 +29,7 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     Ok(Some((id, event)))
 }
 
-/// Exim through syslog writes its own stamp too, unless it is told not to.
+/// Exim through syslog writes its own stamp too, unless its configuration says not to.
 fn without_stamp(text: &[u8]) -> &[u8] {
     match text {
         [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, b' ', ..] if text.len() > 20 => {

@@ -4,7 +4,7 @@
 const BITS: u32 = 7;
 
 /// Times in microseconds, counted in classes whose width is at most 1/128 of the times in them; below
-/// 256 us each has a class of its own.
+/// 256 us each is a class.
 ///
 /// Memory grows with the classes that hold any, of which there are less than 8000.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,7 @@ pub use waiting::Waiting;
 
 use crate::messages::Delivery;
 
-/// Somebody who is told what happened, in the order of the log.
+/// Receives what happened, in the order of the log.
 pub trait View {
     /// A message has arrived that is no copy of another one.
     fn arrived(&mut self, at: i64);

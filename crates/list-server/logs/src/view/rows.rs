@@ -39,7 +39,7 @@ const TEXTS: [&str; 10] = [
 ];
 
 impl Rows {
-    /// Of everybody, or of those whose address, or the address it stands for, is this; of a domain
+    /// Of all recipients, or of those whose address, or the address it stands for, is this; of a domain
     /// where it begins with `@`. Capitals do not matter.
     pub fn new(wanted: Option<&str>) -> Rows {
         let wanted = wanted.map(|text| text.as_bytes().into());

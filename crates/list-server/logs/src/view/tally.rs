@@ -23,7 +23,7 @@ const MOST_DOMAINS: usize = 1 << 16;
 struct Ended {
     /// Attempts for a recipient.
     recipients: [u64; 3],
-    /// Transactions: attempts of one message at one host, whoever it was for.
+    /// Transactions: attempts of one message at one host, for one recipient or more.
     hosts: [u64; 3],
 }
 
@@ -50,7 +50,7 @@ pub struct Tally {
     all: Group,
     ages: [Group; AGES.len()],
     domains: IndexMap<Box<[u8]>, Group, FixedState>,
-    /// What belongs to domains that there was no room for.
+    /// What belongs to domains beyond the limit.
     others: Group,
 }
 
@@ -67,7 +67,7 @@ impl Tally {
         }
     }
 
-    /// The interval of a time; the last one takes what there is no room for.
+    /// The interval of a time; the last one takes what is beyond the limit.
     fn bin(&mut self, at: i64) -> &mut Bin {
         let start = at.div_euclid(self.width) * self.width;
         let start = match self.bins.last_key_value() {
@@ -99,7 +99,7 @@ impl Tally {
         columns
     }
 
-    /// The domains as they came, the last one without a name for all that there was no room for:
+    /// The domains as they came, the last one without a name for all beyond the limit:
     /// `domain` and the attempts.
     pub fn domains(&self) -> Columns {
         let names = self.domains.keys().map(|name| &name[..]).chain([&b""[..]]);

@@ -29,7 +29,7 @@ macro_rules! internet {
             pub struct $type: $name {
                 /// Subscribers of the list.
                 pub subscribers: NonZeroU32 = some($subscribers),
-                /// Over how many domains, each with a host of its own.
+                /// Over how many domains, each with a separate host.
                 pub domains: NonZeroU32 = some($domains),
                 /// The size of the n-th domain is proportional to n to the power of minus this, at
                 /// least one.
@@ -42,7 +42,7 @@ macro_rules! internet {
                 pub reply: Span = $reply,
                 /// The standard deviation of the logarithm of a host's median.
                 pub replies: f64 [0.0..=10.0] = $replies,
-                /// The same of a host's answers around its median.
+                /// The standard deviation of the logarithm of a host's answers around its median.
                 pub spread: f64 [0.0..=10.0] = $spread,
                 /// Share of hosts that are slow: theirs is `slow_reply` instead of `reply`, which without
                 /// slow hosts has no effect.
@@ -70,7 +70,7 @@ macro_rules! internet {
                 pub greylisted: f64 [0.0..=1.0] = $greylisted,
                 /// For how long.
                 pub greylisting: Span = $greylisting,
-                /// Share of subscribers whom their hosts do not know.
+                /// Share of subscribers that their hosts do not know.
                 pub unknown: f64 [0.0..=1.0] = $unknown,
                 /// How many of the largest domains are providers: never out, without greylists.
                 pub providers: u32 = $providers,

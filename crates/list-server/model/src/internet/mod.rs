@@ -77,7 +77,7 @@ impl Internet {
 const LIFETIME: Span = Span::from_s(3600);
 
 impl<W: WorldObserver> World<Met, W> {
-    /// A world of these domains around an engine without mail. Every host has a network of its own.
+    /// A world of these domains around an engine without mail. Every host is in a separate network.
     pub fn of(
         domains: &[Domain],
         streams: Streams,

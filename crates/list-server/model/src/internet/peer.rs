@@ -22,13 +22,13 @@ parameters! {
         pub names: Span = Span::from_ms(50),
         /// Whether commands may follow each other without waiting (RFC 2920).
         pub pipelining: bool = true,
-        /// How many sessions it has at a time; another is told 421.
+        /// How many sessions it has at a time; another one gets a 421.
         pub sessions: Option<NonZeroU32>,
-        /// How many recipients it takes in one transaction; another is told 452.
+        /// How many recipients it takes in one transaction; another one gets a 452.
         pub recipients: Option<NonZeroU32>,
         /// How long after a first try it takes a recipient (greylisting).
         pub greylisting: Option<Span>,
-        /// Share of recipients that it does not know; they are told 550.
+        /// Share of recipients that it does not know; it answers 550 for them.
         pub unknown: f64 [0.0..=1.0] = 0.0,
         /// Share of the time in which it is out.
         pub down: f64 [0.0..=1.0] = 0.0,
@@ -82,7 +82,7 @@ pub struct Met {
     thoughts: LogNormal,
     stream: Stream,
     outages: Outages,
-    /// Whom a greylist has seen, and when first.
+    /// The recipients that a greylist has seen, and when first.
     seen: BTreeMap<Box<str>, Time>,
 }
 

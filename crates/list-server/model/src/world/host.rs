@@ -24,7 +24,7 @@ pub enum Step<'a> {
     Helo,
     /// MAIL.
     Mail,
-    /// RCPT, and whom it names.
+    /// RCPT, and the address in it.
     Rcpt(&'a str),
     /// DATA or BDAT.
     Data,

@@ -35,7 +35,7 @@ const REPORTING: Span = Span::from_ms(10);
 /// An engine in its world.
 #[derive(Debug)]
 pub struct World<H, W: WorldObserver> {
-    /// Who is told what happens.
+    /// Receives what happens.
     pub observer: W,
     engine: Engine,
     /// How often the power has gone.
@@ -224,7 +224,7 @@ impl<H: Host, W: WorldObserver> World<H, W> {
         }
         for effect in effects.drain(..) {
             self.observer.wanted(self.now, &effect);
-            if !self.obey(effect) {
+            if !self.perform(effect) {
                 break;
             }
         }
@@ -232,7 +232,7 @@ impl<H: Host, W: WorldObserver> World<H, W> {
     }
 
     /// Does one effect; false when the power went.
-    fn obey(&mut self, effect: Effect) -> bool {
+    fn perform(&mut self, effect: Effect) -> bool {
         let (now, life) = (self.now, self.life);
         match effect {
             Effect::Resolve(domain) => {

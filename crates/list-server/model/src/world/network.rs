@@ -89,7 +89,7 @@ impl<H: Host, W: WorldObserver> World<H, W> {
         }
     }
 
-    /// A text is out: the engine is told so, and the host has it half a round trip later.
+    /// A text is out: the engine hears so, and the host has it half a round trip later.
     pub(super) fn out(&mut self, here: At, message: MessageId) {
         self.read_text(here, message);
         if let Some(connection) = self.connections.get_mut(here) {

@@ -1,4 +1,4 @@
-//! Who is told what happens in a world, and decides what is left open there.
+//! The observer of a world, which also decides what the world leaves open.
 
 use sojourn_core::Time;
 use sojourn_mail_engine::{
@@ -30,12 +30,12 @@ pub struct Restart<D> {
     pub due: Vec<(Time, D)>,
 }
 
-/// Is told what happens in a world.
+/// Receives what happens in a world.
 pub trait WorldObserver {
     /// What it wants to be reminded of.
     type Due;
 
-    /// What it wanted to be reminded of is due: what the engine is told.
+    /// What it wanted to be reminded of is due: the event for the engine.
     fn due(&mut self, now: Time, due: Self::Due) -> Event;
 
     /// How many bytes the text of a message has.
@@ -44,7 +44,7 @@ pub trait WorldObserver {
     /// A line of the log.
     fn log(&mut self, now: Time, entry: Entry);
 
-    /// The engine is told this.
+    /// The engine receives this.
     fn told(&mut self, _now: Time, _event: &Event) {}
 
     /// The engine wants this.

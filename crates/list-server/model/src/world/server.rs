@@ -12,7 +12,7 @@ pub(super) struct Server {
     ignoring: bool,
 }
 
-/// Room for most answers to one command.
+/// Octets of most answers to one command.
 const ONE_LINE: usize = 64;
 
 /// What a server says and does when something came.
@@ -26,7 +26,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// An empty one, with room for so many bytes.
+    /// An empty one, with memory for so many bytes.
     fn with_room(bytes: usize) -> Answer {
         Answer { bytes: Vec::with_capacity(bytes), ..Answer::default() }
     }
@@ -45,7 +45,7 @@ impl Server {
         answer
     }
 
-    /// Commands have come, whole lines; `rcpt` is told whom they name, and whether they are taken.
+    /// Commands have come, whole lines; `rcpt` receives the recipients that they name, and whether they are taken.
     pub(super) fn read(
         &mut self,
         host: &mut impl Host,
@@ -61,13 +61,13 @@ impl Server {
             if self.ignoring || answer.closes {
                 break;
             }
-            self.obey(host, view, &bytes[begin..=end], &mut answer, &mut rcpt);
+            self.perform(host, view, &bytes[begin..=end], &mut answer, &mut rcpt);
             begin = end + 1;
         }
         answer
     }
 
-    fn obey(
+    fn perform(
         &mut self,
         host: &mut impl Host,
         view: SessionView,

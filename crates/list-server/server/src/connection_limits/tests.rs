@@ -43,7 +43,7 @@ fn those_at_work_keep_their_places() {
     assert!(enter(&all, "2001:db8::3").is_none(), "two of 64 bits");
     assert!(enter(&all, "203.0.113.1").is_none(), "five");
     assert_eq!((u8::from(held[0].0.stress()), gave_way(&mut held)), (100, vec![]));
-    // Other kinds have others, and one who changes to them makes room.
+    // Other kinds have others, and one who changes to them frees a place.
     held[0].0.change(1);
     held.extend(got(&all, "203.0.113.1 busy 99"));
     assert_eq!(all.lock().used, [5, 1]);

@@ -35,7 +35,7 @@ pub enum AskError {
 const GREETING: Duration = Duration::from_secs(5);
 /// How long it has to answer: it may have a million recipients to write.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often somebody is looked for who owns the spool and answers, and how long in between.
+/// How often the process that owns the spool is looked for, and how long in between.
 const TURNS: u32 = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 

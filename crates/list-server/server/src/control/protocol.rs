@@ -73,7 +73,7 @@ impl Request {
     }
 }
 
-/// What is answered: counts, or what is to be said of a reload; or why it is not done.
+/// An answer: counts, or the notices of a reload; or why it is not done.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
     Done(Counts),

@@ -17,7 +17,7 @@ use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
 /// Takes on the configuration anew, which the asker believes to be the given file, of the given text;
-/// what is to be said about it, or why it was refused.
+/// its notices, or why it was refused.
 pub(crate) type Reload = dyn Fn(&str, &str) -> Result<Vec<String>, String> + Send + Sync;
 
 /// The socket of a spool that this process owns. Its file is gone when this is dropped.
@@ -48,7 +48,7 @@ impl Control {
     }
 
     /// Answers until the runtime ends.
-    pub(crate) async fn serve(self, postman: DeliveryServer, reload: Arc<OnceLock<Box<Reload>>>) {
+    pub(crate) async fn serve(self, delivery: DeliveryServer, reload: Arc<OnceLock<Box<Reload>>>) {
         /// After the system had no file for a connection.
         const PAUSE: Duration = Duration::from_millis(100);
         let Ok(listener) = self.listener.try_clone().and_then(UnixListener::from_std) else {
@@ -61,10 +61,10 @@ impl Control {
                 sleep(PAUSE).await;
                 continue;
             };
-            let (postman, reload) = (postman.clone(), Arc::clone(&reload));
+            let (delivery, reload) = (delivery.clone(), Arc::clone(&reload));
             spawn_local(async move {
                 // One who is gone needs no answer.
-                let _ = converse(stream, postman, reload).await;
+                let _ = converse(stream, delivery, reload).await;
                 drop(place);
             });
         }
@@ -79,7 +79,7 @@ impl Drop for Control {
 
 async fn converse(
     mut stream: UnixStream,
-    postman: DeliveryServer,
+    delivery: DeliveryServer,
     reload: Arc<OnceLock<Box<Reload>>>,
 ) -> io::Result<()> {
     let peer = Uid::from_raw(stream.peer_cred()?.uid());
@@ -92,7 +92,7 @@ async fn converse(
     } else {
         timeout(PATIENCE, read.read_until(b'\n', &mut line)).await??;
         match Request::read(&line) {
-            Ok(request) => answer(request, &postman, reload).await,
+            Ok(request) => answer(request, &delivery, reload).await,
             Err(why) => Answer::Refused(format!("no request: {why}")),
         }
     };
@@ -101,12 +101,12 @@ async fn converse(
 
 async fn answer(
     request: Request,
-    postman: &DeliveryServer,
+    delivery: &DeliveryServer,
     reload: Arc<OnceLock<Box<Reload>>>,
 ) -> Answer {
     match request {
         Request::Operate(operation, selection) => {
-            match postman.operate(operation, selection).await {
+            match delivery.operate(operation, selection).await {
                 Ok(counts) => Answer::Done(counts),
                 Err(why) => Answer::Refused(why.to_string()),
             }

@@ -1,4 +1,4 @@
-//! Who is at home here.
+//! Local delivery: which addresses have their mail end here, and what copies of lists' mail get.
 
 use sojourn_mail_engine::list::token::Claim;
 use sojourn_smtp::Address;
@@ -9,7 +9,7 @@ use std::net::IpAddr;
 pub struct Addressed {
     /// The message's sender.
     pub sender: Address,
-    /// Whom the copy is for.
+    /// The recipient of the copy.
     pub recipient: Address,
     /// What its tokens claim; nothing where the recipient is not in the register.
     pub claim: Option<Claim>,
@@ -30,7 +30,7 @@ pub trait LocalDelivery: Send + Sync + 'static {
     /// It is brought again until it is, and once more after a crash.
     fn receive(&self, address: &Address, report: &[u8]) -> bool;
 
-    /// Whether each copy of mail from `sender` has a head of its own. That needs a transaction for
+    /// Whether each copy of mail from `sender` has a separate head. That needs a transaction for
     /// each recipient ([`verp`](sojourn_mail_engine::Config)).
     fn has_heads(&self, _sender: &Address) -> bool {
         false
@@ -43,7 +43,7 @@ pub trait LocalDelivery: Send + Sync + 'static {
     }
 }
 
-/// Nobody is.
+/// No address is local.
 impl LocalDelivery for () {
     fn has(&self, _: &Address) -> bool {
         false

@@ -8,9 +8,9 @@ use sojourn_smtp::{Address, Canonical};
 /// A message and its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mail {
-    /// Where failures are reported; nobody for a report itself.
+    /// The address to which failures are reported; none for a report itself.
     pub sender: Option<Address>,
-    /// Whom it is for.
+    /// The recipients.
     pub recipients: Vec<Address>,
     /// Its text in canonical form ([`Canonical`]).
     pub text: Bytes,

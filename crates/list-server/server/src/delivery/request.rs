@@ -57,7 +57,7 @@ pub(crate) struct Reported {
 pub(crate) struct Configuration {
     pub(crate) settings: Settings,
     pub(crate) security: Security,
-    pub(crate) home: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
+    pub(crate) local: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
 }
 
 /// Why a message was not taken over. It is not in the spool.

@@ -24,7 +24,7 @@ use tokio::task::{LocalSet, spawn_local};
 
 /// A running list server, or one end of it: clones are the same server.
 ///
-/// It runs on threads of its own, whatever runtime the caller has or has not. When the last clone
+/// It runs on separate threads, whatever runtime the caller has or has not. When the last clone
 /// is gone it goes on until it is [stopped](ServerHandle::stop).
 #[derive(Clone, Debug)]
 pub struct DeliveryServer {
@@ -35,7 +35,7 @@ pub struct DeliveryServer {
 pub struct ServerHandle {
     requests: mpsc::Sender<Request>,
     thread: JoinHandle<StopReport>,
-    /// What was found at the start that whoever runs the server has to know.
+    /// Notices of the start for the operator.
     pub notices: Vec<String>,
     /// Who takes on another configuration when an operator asks for that.
     pub(crate) reload: Arc<OnceLock<Box<Reload>>>,
@@ -80,16 +80,17 @@ impl DeliveryServer {
         )
     }
 
-    /// The same for a server where lists are at home, whose copies get return paths as `paths` says.
+    /// Like [`DeliveryServer::start`], for a server with lists, whose copies get return paths as `paths`
+    /// says.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// Those of [`DeliveryServer::start`].
     pub fn start_with_lists(
         mut settings: Settings,
         path: &Path,
         observer: impl Observer,
-        home: Arc<dyn LocalDelivery>,
+        local: Arc<dyn LocalDelivery>,
         paths: ReturnPaths,
     ) -> Result<(DeliveryServer, ServerHandle), StartError> {
         let mut notices = Vec::new();
@@ -109,9 +110,10 @@ impl DeliveryServer {
             Names::new(&settings.network).map_err(|why| StartError::Names(why.to_string()))?
         };
         let (requests, inbox) = mpsc::channel(WAITING);
-        let start = Start::open(settings, path, names, security, Box::new(observer), home, unix_ms)
-            .map_err(StartError::Spool)?
-            .with_return_paths(paths);
+        let start =
+            Start::open(settings, path, names, security, Box::new(observer), local, unix_ms)
+                .map_err(StartError::Spool)?
+                .with_return_paths(paths);
         let reload = Arc::new(OnceLock::new());
         let control = match Control::open(path) {
             Ok(control) => {
@@ -126,15 +128,15 @@ impl DeliveryServer {
         let begun_is_told = move || drop(begins);
         let work = move || {
             LocalSet::new().block_on(&runtime, async {
-                if let Some((control, postman, reload)) = control {
-                    spawn_local(control.serve(postman, reload));
+                if let Some((control, delivery, reload)) = control {
+                    spawn_local(control.serve(delivery, reload));
                 }
                 event_loop::run(start, inbox, begun_is_told).await
             })
         };
-        let thread = std::thread::Builder::new().name("postman".into()).spawn(work);
+        let thread = std::thread::Builder::new().name("delivery".into()).spawn(work);
         let thread = thread.map_err(StartError::System)?;
-        // Nobody says anything: this ends when the other end is gone.
+        // No value is sent: this ends when the other end is gone.
         let _ = begun.recv();
         Ok((
             DeliveryServer { requests: requests.clone() },
@@ -154,7 +156,7 @@ impl DeliveryServer {
         answered.await.unwrap_or(Err(Refused::Stopped))
     }
 
-    /// The same for a caller without a runtime. Panics inside one.
+    /// Like [`DeliveryServer::submit`], for a caller without a runtime. Panics inside one.
     ///
     /// # Errors
     ///
@@ -195,7 +197,7 @@ impl DeliveryServer {
 
     /// Delivers as `settings` say from now on; sessions with hosts go on as they began. The name that
     /// the server gives stays. This blocks while the server is busy; it panics inside a runtime.
-    /// What is to be said about it is returned.
+    /// Returns a notice for the operator, if there is one.
     ///
     /// # Errors
     ///
@@ -203,13 +205,13 @@ impl DeliveryServer {
     pub(crate) fn configure(
         &self,
         mut settings: Settings,
-        home: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
+        local: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
     ) -> Result<Option<String>, String> {
         let notice = fit_sessions(&mut settings);
         let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
             .map_err(|why| why.to_string())?;
         let (answer, answered) = oneshot::channel();
-        let new = Box::new(Configuration { settings, security, home });
+        let new = Box::new(Configuration { settings, security, local });
         let stopped = || Refused::Stopped.to_string();
         let request = Request::Configure(new, answer);
         self.requests.blocking_send(request).map_err(|_| stopped())?;
@@ -251,7 +253,7 @@ impl ServerHandle {
 }
 
 /// Raises the number of files that the process may have open; where that is too low, there are
-/// fewer sessions. What is to be said about it.
+/// fewer sessions, and a notice is returned.
 fn fit_sessions(settings: &mut Settings) -> Option<String> {
     let sessions = &mut settings.mail.limits.sessions;
     let beside = OTHER_FILES + dns::QUESTIONS as u64;

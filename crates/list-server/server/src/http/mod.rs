@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-/// An endpoint that is being served, on a thread of its own.
+/// An endpoint that is being served, on a separate thread.
 #[derive(Debug)]
 pub(crate) struct Served {
     stop: watch::Sender<bool>,

@@ -98,8 +98,8 @@ impl Lists {
         self.count(&came_back.unverified, peer, now)
     }
 
-    /// Enters a report of this server on its own failures, for the return path `address`: whom it
-    /// names is not in question. Whether it is on stable storage.
+    /// Enters a report of this server on its own failures, for the return path `address`: the
+    /// subscriber that it names is not in question. Whether it is on stable storage.
     pub(crate) fn read_own(&self, address: &Address, report: &[u8], now: i64) -> bool {
         let Some((place, _)) = self.of_return(address) else { return true };
         let said = returned(&Reading::Plain, report);
@@ -120,7 +120,7 @@ impl Lists {
     ) -> Result<Vec<u32>, NotEntered> {
         let mut numbers = Vec::with_capacity(recipients.len());
         for some in recipients.chunks(TURN) {
-            numbers.extend(self.book().numbers(&list.bounces, some, now, self.most)?);
+            numbers.extend(self.subscribers().numbers(&list.bounces, some, now, self.most)?);
         }
         Ok(numbers)
     }
@@ -129,7 +129,7 @@ impl Lists {
     /// long time. What cannot be removed now can be later.
     pub(crate) fn expire(&self, now: i64) {
         for _ in 0..STEPS {
-            let more = self.book().expire(now, &self.rule);
+            let more = self.subscribers().expire(now, &self.rule);
             if !more.unwrap_or(false) {
                 break;
             }
@@ -153,10 +153,13 @@ impl Lists {
             return Ok(Err(Unverified::Expired));
         }
         // One who is not in the register any more was not mailed for long.
-        Ok(self.book().subscriber(&list.bounces, claim.subscriber)?.ok_or(Unverified::Expired))
+        Ok(self
+            .subscribers()
+            .subscriber(&list.bounces, claim.subscriber)?
+            .ok_or(Unverified::Expired))
     }
 
-    /// Enters what a message says. Bounces are told of where they count: no other mail with the same
+    /// Enters what a message says. Bounces are logged where they count: no other mail with the same
     /// token leads to a line of the log on that day.
     fn enter_one(&self, list: &List, said: &Returned, now: i64) -> Result<(), SubscriberError> {
         let found = match said {
@@ -165,7 +168,7 @@ impl Lists {
             Returned::Complaint(complaint) => return self.complained(list, complaint, now),
         };
         let list = &list.bounces;
-        let entered = self.book().enter(list, found, now, &self.rule)?;
+        let entered = self.subscribers().enter(list, found, now, &self.rule)?;
         for &place in &entered.counted {
             let Bounce { subscriber, reason, .. } = &found[place];
             self.observer.notice(&ServerEvent::Bounced { list, subscriber, reason });
@@ -209,7 +212,7 @@ impl Lists {
                 let same = |it: &&(usize, Unverified)| **it == (place, kind);
                 let number = unverified.iter().filter(same).count() as u64;
                 if number > 0 {
-                    self.book().count(list, kind, number, now)?;
+                    self.subscribers().count(list, kind, number, now)?;
                     self.observer.notice(&ServerEvent::Unverified { peer, list, kind, number });
                 }
             }

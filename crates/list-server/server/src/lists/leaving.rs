@@ -75,7 +75,9 @@ impl Lists {
             Request::Author(place, author) => (&self.lists[place], author),
         };
         let day = now.div_euclid(DAY);
-        let Some(number) = self.book().ask(&list.bounces, &author, day)? else { return Ok(None) };
+        let Some(number) = self.subscribers().ask(&list.bounces, &author, day)? else {
+            return Ok(None);
+        };
         let token =
             self.leave_token(list, Claim { subscriber: number, mailing: 0, day: day as u16 });
         let Some(confirm) = list.leave_path(&token) else { return Ok(None) };
@@ -98,12 +100,12 @@ impl Lists {
         Ok(Some(Mail::new(None, vec![author], &text)))
     }
 
-    /// Whether each recipient of the list has links of its own to unsubscribe.
+    /// Whether each recipient of the list has separate links to unsubscribe.
     pub(crate) fn has_own_links(&self, list: &List) -> bool {
         list.verp && (self.unsubscribe.is_some() || list.leave.is_some())
     }
 
-    /// The links to unsubscribe of the subscriber whom `claim` names: one click, and mail. Without a
+    /// The links to unsubscribe of the subscriber that `claim` names: one click, and mail. Without a
     /// claim, mail that has to be confirmed.
     pub(crate) fn links(&self, list: &List, claim: Option<Claim>) -> Vec<String> {
         let token = claim.map(|claim| self.leave_token(list, claim));
@@ -125,7 +127,7 @@ impl Lists {
         now: i64,
     ) -> Result<Option<Address>, SubscriberError> {
         let Some(claim) = self.leave_claim(list, token) else { return Ok(None) };
-        let found = self.book().subscriber(&list.bounces, claim.subscriber)?;
+        let found = self.subscribers().subscriber(&list.bounces, claim.subscriber)?;
         if let Some(subscriber) = &found {
             self.end(list, subscriber, now)?;
         }
@@ -139,7 +141,7 @@ impl Lists {
         subscriber: &Address,
         now: i64,
     ) -> Result<bool, SubscriberError> {
-        let is_new = self.book().leave(&list.bounces, subscriber, now)?;
+        let is_new = self.subscribers().leave(&list.bounces, subscriber, now)?;
         if is_new {
             let list = &list.bounces;
             self.observer.notice(&ServerEvent::Left { list, subscriber });
@@ -179,7 +181,7 @@ impl Subscriptions for Current {
         let context = Arc::clone(&self.get().context);
         let Some(list) = context.lists.named(list) else { return Ok(None) };
         let Some(claim) = context.lists.leave_claim(list, token) else { return Ok(None) };
-        let found = context.lists.book().subscriber(&list.bounces, claim.subscriber);
+        let found = context.lists.subscribers().subscriber(&list.bounces, claim.subscriber);
         Ok(found.map_err(|error| error.to_string())?.map(|address| subscription(list, &address)))
     }
 

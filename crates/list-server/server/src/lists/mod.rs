@@ -43,14 +43,14 @@ pub(crate) struct Lists {
     pub(crate) postmaster: Option<Address>,
     pub(crate) abuse: Option<Address>,
     pub(crate) rule: Rule,
-    pub(crate) book: Arc<Mutex<SubscriberStore>>,
+    pub(crate) subscribers: Arc<Mutex<SubscriberStore>>,
     /// Subscribers of all lists that there may be.
     pub(crate) most: u64,
     /// What signs return paths and verifies them.
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(crate) good_days: i64,
-    /// What a list's reader gets in an hour, what the postmaster and abuse get of strangers, and what
+    /// What a list's reader gets in an hour, what the postmaster and abuse get from unknown clients, and what
     /// all have had.
     pub(crate) most_for_reader: Amount,
     pub(crate) most_for_roles: Amount,
@@ -63,7 +63,7 @@ impl Lists {
     pub(crate) fn new(
         settings: &Serving,
         signers: Vec<Signer>,
-        kept: &PersistentState,
+        persistent: &PersistentState,
     ) -> Result<Lists, SetupError> {
         let rules = &settings.reception;
         let octets = rules.octets_hourly.0;
@@ -78,14 +78,14 @@ impl Lists {
             postmaster: rules.postmaster.clone(),
             abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
             rule: settings.bounces.clone(),
-            book: Arc::clone(&kept.subscribers),
+            subscribers: Arc::clone(&persistent.subscribers),
             most: rules.subscribers.get().into(),
-            keys: Arc::clone(&kept.keys),
+            keys: Arc::clone(&persistent.keys),
             good_days: good_days(settings.mail.lifetime),
             most_for_reader: hourly(rules.reader_hourly),
             most_for_roles: hourly(rules.postmaster_hourly),
-            hour: Arc::clone(&kept.hour),
-            observer: kept.observer.clone(),
+            hour: Arc::clone(&persistent.hour),
+            observer: persistent.observer.clone(),
         })
     }
 
@@ -99,7 +99,7 @@ impl Lists {
     /// matter, nor what it names.
     pub(crate) fn as_written(&self, list: &List, sender: Address) -> Address {
         match form(&list.bounces, &sender) {
-            // A program that makes return paths of its own gets ours all the same: the copies of
+            // A program that makes return paths itself gets ours all the same: the copies of
             // others would have neither signatures nor links.
             Some(form) if form == Form::Plain || list.verp => list.bounces.clone(),
             _ => sender,
@@ -124,7 +124,7 @@ impl Lists {
         under(signatures.as_bytes(), text)
     }
 
-    /// Whether each copy of a list's mail has a text of its own.
+    /// Whether each copy of a list's mail has a separate text.
     fn has_own_copies(&self, list: &List) -> bool {
         list.has_own_fields() || self.has_own_links(list)
     }
@@ -170,8 +170,8 @@ impl Lists {
     }
 
     /// A book whose last user panicked is what the database says it is.
-    pub(crate) fn book(&self) -> MutexGuard<'_, SubscriberStore> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn subscribers(&self) -> MutexGuard<'_, SubscriberStore> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -194,12 +194,12 @@ impl RecipientPolicy for Lists {
         }
         let list = self.of_sender(sender);
         if !self.submitters.may_send(submitter, list, sender) {
-            // RFC 6409 section 6.1; asked for each recipient, as mail to what is at home may come
-            // from anybody.
+            // RFC 6409 section 6.1; asked for each recipient, as mail to local addresses may come
+            // from any client.
             return refused(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
         }
         let Some(list) = list else { return RecipientDecision::Relay };
-        match self.book().barred(&list.bounces, recipient) {
+        match self.subscribers().barred(&list.bounces, recipient) {
             Ok(Some(Barred::Suspended(last))) => {
                 let why = format!("delivery is suspended after bounces; last: {last}");
                 refused(550, Enhanced(5, 2, 1), &why)

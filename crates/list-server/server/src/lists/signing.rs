@@ -192,7 +192,7 @@ mod tests {
         Signer::load(&Dkim { domain, selector, key: keys(&format!("{kind}.pem")) }).unwrap()
     }
 
-    /// Whether the one signature of `text` is good, to somebody else.
+    /// Whether the one signature of `text` is good, to another verifier.
     fn is_good(kind: &str, text: &[u8]) -> bool {
         let public = std::fs::read_to_string(keys(&format!("{kind}.public"))).unwrap();
         let record = format!("v=DKIM1; k={kind}; p={public}");

@@ -68,7 +68,7 @@ pub(crate) async fn attend(
     }
 }
 
-/// Tells a client to come again. Nothing waits for it: a new connection has room for a reply.
+/// Tells a client to come again. Nothing waits for it: the buffer of a new connection holds a reply.
 fn turn_away(stream: TcpStream) {
     let reply = b"421 4.7.0 too many sessions, try again later\r\n";
     let _ = stream.into_std().and_then(|mut stream| stream.write(reply));

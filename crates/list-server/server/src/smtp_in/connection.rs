@@ -55,7 +55,7 @@ impl<W: AsyncRead + AsyncWrite + Unpin + Send> Wire for W {}
 
 /// Octets that are read at once.
 const PIECE: usize = 32 * 1024;
-/// How long a handshake may take, and a client may not read what it is told.
+/// How long a handshake may take, and a client may not read its replies.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Connection {
@@ -128,7 +128,7 @@ impl Connection {
         let mut piece = vec![0; PIECE];
         let mut out = VecDeque::from(out);
         loop {
-            if !self.obey(&mut out).await? {
+            if !self.perform(&mut out).await? {
                 return Ok(());
             }
             self.tell_stage();
@@ -168,7 +168,7 @@ impl Connection {
     }
 
     /// Does what the session wants; false when it is over.
-    async fn obey(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
+    async fn perform(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
         let mut took_over = false;
         while let Some(output) = out.pop_front() {
             let mut wanted = Vec::new();

@@ -1,4 +1,13 @@
-//! Verifying passwords: not too often, and not too many at once.
+//! Verifying passwords: not too often, and not too many at once. Passwords are known by their Argon2
+//! hashes only (RFC 9106).
+//!
+//! Wrong passwords are counted for each client (an IPv4 address, an IPv6 network of 64 bits), for
+//! its neighbourhood (24 bits of IPv4, 48 of IPv6) and for the user's name. Beyond a few, the next
+//! one is verified 1, 2, 4, ... s later. One wrong password is forgotten an hour; a right one makes
+//! the client's and the user's forgotten.
+//!
+//! A client from which a user has lately logged in is judged by that user's wrong passwords from
+//! there alone, so that wrong passwords of others, near or far, do not lock the user out.
 
 use super::submitters::{User, is_right};
 use crate::event::{ServerEvent, SharedObserver};
@@ -110,7 +119,7 @@ const NEIGHBOURS: Allowance = Allowance { free: 12, longest: Duration::from_secs
 /// Guesses at a name delay its user at a new place, but for a minute only.
 const USER: Allowance = Allowance { free: 10, longest: HELD };
 
-/// What is to be done with a password.
+/// What becomes of a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// It is verified when so much time has passed.

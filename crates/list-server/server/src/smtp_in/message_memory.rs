@@ -24,7 +24,7 @@ impl Memory {
         Arc::new(Memory { most, used: AtomicUsize::new(0), whole: None })
     }
 
-    /// The half of it that strangers may use: submitters have the rest for themselves.
+    /// The half of it that unknown clients may use: submitters have the rest for themselves.
     pub(crate) fn half(self: &Arc<Memory>) -> Arc<Memory> {
         let whole = Some(Arc::clone(self));
         Arc::new(Memory { most: self.most / 2, used: AtomicUsize::new(0), whole })
@@ -77,20 +77,20 @@ impl Drop for Occupied {
 mod tests {
     use super::*;
 
-    /// What strangers use leaves submitters the other half.
+    /// What unknown clients use leaves submitters the other half.
     #[test]
-    fn half_of_it_is_for_strangers() {
+    fn half_of_it_is_for_untrusted_clients() {
         let memory = Memory::new(100);
-        let strangers = memory.half();
-        let one = strangers.reserve(50).unwrap();
-        assert!(strangers.reserve(1).is_none());
-        assert_eq!((strangers.used(), memory.used()), (50, 50));
+        let untrusted = memory.half();
+        let one = untrusted.reserve(50).unwrap();
+        assert!(untrusted.reserve(1).is_none());
+        assert_eq!((untrusted.used(), memory.used()), (50, 50));
         let rest = memory.reserve(50).unwrap();
         assert!(memory.reserve(1).is_none());
         drop(one);
-        assert!(strangers.reserve(50).is_some());
+        assert!(untrusted.reserve(50).is_some());
         drop(rest);
-        assert_eq!((strangers.used(), memory.used()), (0, 0));
+        assert_eq!((untrusted.used(), memory.used()), (0, 0));
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let two = memory.reserve(40).unwrap();
         assert!(memory.reserve(1).is_none());
         assert_eq!(memory.used(), 100);
-        // Who becomes smaller is told nothing, whatever others have.
+        // Who becomes smaller always fits, whatever others have.
         assert!(!one.set(61) && one.set(50));
         drop(two);
         assert!(one.set(100));

@@ -19,7 +19,7 @@ impl NotTaken {
         NotTaken { reply: Reply::new(code, status, why), told: None }
     }
 
-    /// There is no room for it now: RFC 5321 section 4.2.3 for storage that does not suffice, RFC
+    /// The server is full now: RFC 5321 section 4.2.3 for storage that does not suffice, RFC
     /// 3463 for a full system.
     pub(crate) fn full(why: impl Display) -> NotTaken {
         let reply = Reply::new(452, Enhanced(4, 3, 1), &format!("{why}, try again later"));

@@ -58,7 +58,7 @@ pub(crate) fn own_addresses(listeners: &[Listener], port: u16) -> Result<Vec<IpA
     let at_port = listeners.iter().filter(|it| it.address.port() == port);
     let mut own: Vec<IpAddr> = at_port.map(|it| it.address.ip().to_canonical()).collect();
     let (v4, v6) = (Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into());
-    // Linux gives it connections by IPv4 too, unless it is told otherwise.
+    // Linux gives it connections by IPv4 too, unless a socket option says otherwise.
     if own.contains(&v6) {
         own.push(v4);
     }

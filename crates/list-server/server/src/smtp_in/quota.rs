@@ -1,4 +1,4 @@
-//! How much mail of strangers people are given to read in an hour.
+//! How much mail from unknown clients people are given to read in an hour.
 
 use super::not_taken::NotTaken;
 use sojourn_smtp::{Address, Enhanced};

@@ -1,4 +1,9 @@
 //! What is held against a message that is sent on, what is mended, and what it gets.
+//!
+//! It gets marks, by which it is known when it comes back from any host (RFC 5321 section 6.3): a
+//! list's mail is marked with the list, other mail with its recipients. Other programs have such
+//! fields too (Mailman's `X-BeenThere`, Postfix's `Delivered-To`), but these are made with a key: a
+//! sender that has never had the message cannot keep it from a list.
 
 use super::not_taken::NotTaken;
 use crate::delivery::mail::{Mail, octets};
@@ -24,8 +29,8 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// As it came, for people who read what strangers write. It has no return path: that of a
-    /// stranger is forged as like as not, and has nothing to do with a host here that refuses it.
+    /// As it came, for people who read mail from unknown clients. It has no return path: theirs is
+    /// forged as like as not, and has nothing to do with a host here that refuses it.
     pub(crate) fn to_people(recipients: Vec<Address>, text: Text) -> Outgoing {
         Outgoing { text: wrapped(text).text, sender: None, recipients, list: None }
     }
@@ -97,7 +102,7 @@ impl Lists {
 const FIELD: &str = "X-Loop";
 /// Fields that are looked at.
 const FIELDS_MAX: usize = 50;
-/// Recipients whom a message that is no list's is marked with. One for more that comes back comes
+/// Recipients that a message that is no list's is marked with. One for more that comes back comes
 /// for fewer, and is marked then.
 const RECIPIENTS_MAX: usize = 10;
 const DAY: i64 = 86_400;

@@ -103,7 +103,7 @@ impl Ports {
         KeyRing { file: self.keys.clone(), lists, delivery: self.delivery.clone() }.reload()
     }
 
-    /// Goes by `settings` from now on; what is to be said about it.
+    /// Goes by `settings` from now on; returns notices for the operator.
     pub(crate) fn reload(self: &Arc<Ports>, settings: Serving) -> Result<Vec<String>, NotReloaded> {
         let _one_after_the_other = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.current.get();
@@ -143,9 +143,9 @@ impl Ports {
         }
         let paths = return_paths(keys.clone(), &settings.list);
         let new = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
-        let home = Arc::<Lists>::clone(&lists);
+        let local = Arc::<Lists>::clone(&lists);
         let notice =
-            self.delivery.configure(new, Some((home, paths))).map_err(NotReloaded::Delivery)?;
+            self.delivery.configure(new, Some((local, paths))).map_err(NotReloaded::Delivery)?;
         // Nothing can go wrong any more.
         lists.set_keys(keys);
         let delivery = self.delivery.clone();
@@ -299,7 +299,7 @@ pub fn needs_restart(path: &str) -> bool {
 /// A setting that is another one.
 pub(crate) struct Change {
     pub(crate) path: String,
-    /// What there is to be said of it.
+    /// What the log and the operator read of it.
     pub(crate) words: String,
 }
 

@@ -32,7 +32,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-/// A list server that takes mail from other programs. It runs on threads of its own.
+/// A list server that takes mail from other programs. It runs on separate threads.
 #[derive(Debug)]
 pub struct ListServer {
     phase: watch::Sender<Phase>,
@@ -40,7 +40,7 @@ pub struct ListServer {
     handle: ServerHandle,
     /// Where it listens, in the order of the settings.
     pub addresses: Vec<SocketAddr>,
-    /// What was found at the start that whoever runs the server has to know.
+    /// Notices of the start for the operator.
     pub notices: Vec<String>,
     watched: Option<Served>,
     served: Option<Served>,
@@ -65,7 +65,7 @@ pub enum ServeError {
 pub struct Reloader(Arc<Ports>);
 
 impl Reloader {
-    /// Goes by `settings` from now on; what is to be said about it is returned, and told in the log.
+    /// Goes by `settings` from now on; its notices are returned, and are in the log.
     /// Sessions do so from their next transaction on. This blocks while the server is busy; it panics inside a
     /// runtime.
     ///
@@ -89,7 +89,7 @@ impl Reloader {
     }
 }
 
-/// After sessions were told that it is over, how long until nobody waits for them.
+/// How long sessions are waited for after they were asked to end.
 const LAST: Duration = Duration::from_secs(2);
 /// How often what was left out of the log is looked at.
 const LOOK: Duration = Duration::from_secs(10);
@@ -288,7 +288,7 @@ fn serve(
         // A server whose handle is gone stops too.
         let _ = phase.wait_for(|phase| *phase != Phase::Open).await;
         told.send_replace(Phase::Closing);
-        // Nobody hears any more when all sessions are over.
+        // The channel has no receiver any more when all sessions are over.
         if timeout(grace, told.closed()).await.is_err() {
             told.send_replace(Phase::Closed);
             let _ = timeout(LAST, told.closed()).await;

@@ -64,7 +64,7 @@ parameters! {
 parameters! {
     /// Who may send, and how much.
     pub struct Rules: "reception" {
-        /// Networks that may send as anybody and to every list, without a password. Mail of those
+        /// Networks that may send as any author and to every list, without a password. Mail of those
         /// who may not send is taken for the lists' return paths alone.
         pub trusted: Vec<Subnet> = Vec::new(),
         /// The user whose rights the server takes on when its ports are open and its keys read.
@@ -75,12 +75,12 @@ parameters! {
         /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
         /// it is not set.
         pub abuse: Option<Address>,
-        /// Messages of strangers for the postmaster and for abuse, together, in an hour, one for each
+        /// Messages of unknown clients for the postmaster and for abuse, together, in an hour, one for each
         /// of them; more are asked to come again (452). One network of 24 bits of IPv4, or 48 of IPv6,
         /// has a tenth of these, and of their octets.
         pub postmaster_hourly: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Octets of these in an hour, and of a list's `reader`'s. A message that has more than
-        /// a stranger's share is refused (552).
+        /// an unknown client's share is refused (552).
         pub octets_hourly: Bytes = Bytes(100_000_000),
         /// Sessions at once, beside those that have yet to log in. Where a limit is reached, a session
         /// whose text is not coming gives way to a new one (421), first of the network with the
@@ -93,7 +93,7 @@ parameters! {
         /// submission there are as many again for those who have yet to log in, and as many once more
         /// for those of them at an address from which a user has logged in before.
         pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
-        /// Of the strangers' sessions, those of one network of 24 bits of IPv4, or 48 of IPv6:
+        /// Of the unknown clients' sessions, those of one network of 24 bits of IPv4, or 48 of IPv6:
         /// what one subscriber of a provider commonly has at most.
         pub neighbours: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// Of these, those of one client: an address, or a network of 64 bits of IPv6. (Postfix:
@@ -102,7 +102,7 @@ parameters! {
         /// Of the trusted sessions, those of one network of `trusted` or of a submitter.
         pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Memory for messages, from their first octet until they are answered for, all sessions
-        /// together, those of strangers in one half of it. Who needs more is asked to come again
+        /// together, those of unknown clients in one half of it. Who needs more is asked to come again
         /// (452). Four of the largest fit.
         pub memory: Bytes = Bytes(200_000_000),
         /// Subscribers of all lists together that are known. Mail for others is asked to come again
@@ -110,7 +110,7 @@ parameters! {
         pub subscribers: NonZeroU32 = NonZeroU32::new(10_000_000).expect("above 0"),
         /// Messages that a list's `reader` gets in an hour; more are asked to come again (452).
         pub reader_hourly: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// Whether a CR or LF that stands alone in a message of somebody trusted is made a line's end
+        /// Whether a CR or LF that stands alone in a message of a trusted client is made a line's end
         /// (programs that hand lines to Python's smtplib as they have them end them so); else, and
         /// in messages of all others, it is refused.
         pub repair: bool = true,
@@ -130,7 +130,7 @@ parameters! {
         pub protocol: Protocol = Protocol::Smtp,
         /// Whether TLS begins at once (RFC 8314); else STARTTLS is offered, given a certificate. Such a
         /// port, and port 587, is for submission: who is not trusted has to log in soon, and does
-        /// not compete with strangers at other ports.
+        /// not compete with unknown clients at other ports.
         pub implicit_tls: bool = false,
         /// Where a password is asked for.
         pub auth: AuthUse = AuthUse::Tls,
@@ -277,7 +277,7 @@ impl Serving {
     }
 }
 
-/// Whether mail to `address` could be taken for mail to `back`, or for somebody's bounce.
+/// Whether mail to `address` could be taken for mail to `back`, or for a subscriber's bounce.
 fn reads(back: &Address, address: &Address) -> bool {
     let named = format!("{}+x=y", address.name());
     let named = Address::of(&named, address.domain()).unwrap_or_else(|_| address.clone());

@@ -1,4 +1,4 @@
-//! Who may send to which list, and as whom.
+//! Who may send to which list, and as which author.
 
 use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
@@ -138,7 +138,7 @@ pub(crate) struct Submitters {
 }
 
 impl Submitters {
-    /// `trusted` may send as anybody, to every list.
+    /// `trusted` may send as any author, to every list.
     pub(crate) fn new(trusted: &[Subnet], programs: &[Program], users: &[User]) -> Submitters {
         let all = || vec![Pattern::Any];
         let everything = Grant { lists: all(), senders: all(), from: Vec::new() };
@@ -226,7 +226,7 @@ pub(crate) fn check_lists(patterns: &[Pattern], lists: &[List]) -> Result<(), Re
 }
 
 parameters! {
-    /// Somebody who may send by a password.
+    /// A user, who may send by a password.
     pub struct User: "user" {
         /// The name.
         pub name: String,
@@ -258,9 +258,9 @@ impl Check for User {
     }
 }
 
-/// Whether the password is that of the user. It takes as long for a user whom nobody knows.
+/// Whether the password is that of the user. It takes as long for an unknown user.
 pub(crate) fn is_right(users: &[User], given: &Credentials) -> bool {
-    /// Of a password that nobody has.
+    /// Of a password that no user has.
     const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29qb3Vybi1ub2JvZHk$\
         Zm9yIG5vYm9keSBhdCBhbGwsIDMyIG9jdGV0cyBsb25n";
     let user = users.iter().find(|user| user.name == given.user);

@@ -134,7 +134,7 @@ fn a_list_server() {
     let resolver: SocketAddr = std::env::var("SENDER_RESOLVER").unwrap().parse().unwrap();
     let port: i64 = std::env::var("SENDER_PORT").unwrap().parse().unwrap();
     let crier = Crier { tells: std::env::var_os("SENDER_TELLS").is_some_and(|it| it == "yes") };
-    let (postman, running) =
+    let (delivery, running) =
         DeliveryServer::start(settings(resolver, port), Path::new(&spool), crier).unwrap();
     println!("sender: started");
     for line in stdin().lines() {
@@ -145,7 +145,7 @@ fn a_list_server() {
             recipients.split(',').map(|it| it.parse().unwrap()).collect();
         let text = format!("Message-ID: {}\r\n\r\nHow long does it stay?\r\n", message_id(number));
         let sender = Some("list-bounces@lists.example".parse().unwrap());
-        match postman.submit_blocking(Mail::new(sender, recipients, text.as_bytes())) {
+        match delivery.submit_blocking(Mail::new(sender, recipients, text.as_bytes())) {
             Ok(_) => println!("sender: accepted {number}"),
             Err(why) => println!("sender: refused {number}: {why}"),
         }

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-/// What a postman told.
+/// What an observer of delivery was called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Attempt { recipient: String, outcome: Outcome, reason: String },
@@ -130,8 +130,8 @@ pub(crate) fn start_on(settings: &Table, spool: &Path) -> Result<Server, String>
     let settings = Settings::read_table(settings).unwrap();
     let (ear, told) = mpsc::channel();
     let started = DeliveryServer::start(settings, spool, Ear(ear));
-    let (postman, running) = started.map_err(|error| error.to_string())?;
-    Ok(Server { postman, running, told })
+    let (delivery, running) = started.map_err(|error| error.to_string())?;
+    Ok(Server { delivery, running, told })
 }
 
 /// What came of whom, attempt by attempt.
@@ -153,7 +153,7 @@ impl Told {
 
 /// A server that runs.
 pub(crate) struct Server {
-    pub(crate) postman: DeliveryServer,
+    pub(crate) delivery: DeliveryServer,
     running: ServerHandle,
     told: mpsc::Receiver<Told>,
 }
@@ -165,7 +165,7 @@ impl Server {
     pub(crate) fn submit(&self, recipients: &[&str], text: &str) -> MessageId {
         let recipients: Vec<Address> = recipients.iter().map(|it| it.parse().unwrap()).collect();
         let sender = Some("owner@lists.example".parse().unwrap());
-        self.postman.submit_blocking(Mail::new(sender, recipients, text.as_bytes())).unwrap()
+        self.delivery.submit_blocking(Mail::new(sender, recipients, text.as_bytes())).unwrap()
     }
 
     /// All that is told until the message is finished, its end not included.

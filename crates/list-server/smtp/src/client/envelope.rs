@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// One transaction: a message for some recipients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Where failures are reported; nobody for a report itself.
+    /// The address to which failures are reported; none for a report itself.
     pub sender: Option<Address>,
-    /// Whom it is for, at least one.
+    /// The recipients, at least one.
     pub recipients: Vec<Address>,
     /// The octets of the message in canonical form.
     pub size: u64,
@@ -19,7 +19,7 @@ pub struct Envelope {
     pub utf8: bool,
 }
 
-/// What became of one recipient in one transaction; recipients with one fate share its reply.
+/// What became of one recipient in one transaction; recipients with one reply share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The server has taken over the responsibility.

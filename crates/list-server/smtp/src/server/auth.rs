@@ -93,7 +93,7 @@ impl Exchange {
     }
 }
 
-/// `authorize-as NUL user NUL password`; acting for somebody else is not known here.
+/// `authorize-as NUL user NUL password`; acting for another user is not known here.
 fn plain(text: &str) -> Turn {
     let parts: Vec<&str> = text.split('\0').collect();
     match parts[..] {

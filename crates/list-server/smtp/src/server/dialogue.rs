@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::header::fields;
 use sojourn_core::Time;
 
-/// Recipients of one message of a stranger: what a server has to take (RFC 5321 section
+/// Recipients of one message of an unauthenticated client: what a server has to take (RFC 5321 section
 /// 4.5.3.1.8).
 const STRANGERS: usize = 100;
 /// Octets of a text in which `Received:` lines are counted: each server adds its own above all.
@@ -136,7 +136,7 @@ impl Session {
                 }
                 ("BODY", Some(kind)) if is_one_of(kind, &["7BIT", "8BITMIME"]) => {}
                 ("SMTPUTF8", None) => utf8 = true,
-                // Who wrote the message first (RFC 4954 section 5): nobody here asks for it.
+                // Who wrote the message first (RFC 4954 section 5): nothing here uses it.
                 ("AUTH", Some(_)) if self.config.auth != AuthUse::Never => {}
                 ("SIZE" | "BODY" | "SMTPUTF8", _) => {
                     return Err("501 5.5.4 the parameter has another value");

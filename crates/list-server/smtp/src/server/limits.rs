@@ -48,7 +48,7 @@ parameters! {
         pub text: Span = Span::from_s(3600),
         /// How long a session may take.
         pub session: Span = Span::from_s(6 * 3600),
-        /// Commands of one session that are wrong or refused to strangers; then it is ended.
+        /// Commands of one session that are wrong or refused to unauthenticated clients; then it is ended.
         pub errors: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// Commands of one session that lead to no message (EHLO, RSET, NOOP and such), from one
         /// message to the next; then it is ended (Postfix: smtpd_junk_command_limit).
@@ -97,7 +97,7 @@ pub struct SessionConfig {
     pub recipient_policy: Arc<dyn RecipientPolicy>,
 }
 
-/// Whom a session is with.
+/// The client of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Its address.
@@ -132,7 +132,7 @@ parameters! {
         pub message: Span = Span::from_s(60),
         /// Octets of a text that have to come in a second (Postfix: smtpd_min_data_rate, 500).
         pub rate: Bytes = Bytes(500),
-        /// Commands of one session that are wrong or refused to strangers (Postfix:
+        /// Commands of one session that are wrong or refused to unauthenticated clients (Postfix:
         /// smtpd_hard_error_limit, 1 under stress).
         pub errors: NonZeroU32 = NonZeroU32::new(1).expect("above 0"),
         /// Commands of one session that lead to no message. Two EHLO and STARTTLS are such

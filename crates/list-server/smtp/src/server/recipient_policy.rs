@@ -1,12 +1,12 @@
-//! Who is at home here, and who may send.
+//! Which recipients a submitter may send to.
 
 use crate::address::Address;
 use crate::reply::Reply;
 use std::net::IpAddr;
 
-/// What the server knows about addresses.
+/// Decides which mail is taken, by submitter, sender and recipient.
 pub trait RecipientPolicy: Send + Sync {
-    /// What is to be done with mail that `submitter` hands over, from `sender`, for `recipient`.
+    /// Decides about mail that `submitter` hands over, from `sender`, for `recipient`.
     fn receives(
         &self,
         submitter: Submitter<'_>,
@@ -14,8 +14,8 @@ pub trait RecipientPolicy: Send + Sync {
         recipient: &Address,
     ) -> RecipientDecision;
 
-    /// Who reads what is sent to `postmaster` without a domain (RFC 5321 section 4.5.1); nobody
-    /// does where it is not set.
+    /// Who reads what is sent to `postmaster` without a domain (RFC 5321 section 4.5.1); it is refused
+    /// where this is not set.
     fn postmaster(&self) -> Option<Address>;
 }
 
@@ -49,11 +49,11 @@ impl<'a> Submitter<'a> {
 /// Who may send mail to a recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecipientDecision {
-    /// Anybody: it ends here.
+    /// Every client may: the mail ends here.
     Local,
-    /// Known submitters: it is sent on.
+    /// Known submitters may: the mail is sent on.
     Relay,
-    /// The submitter may not, for this reason. A submitter that is not known is told no more than
-    /// that it is not.
+    /// The submitter may not, for this reason. An unknown submitter only learns
+    /// that it is unknown.
     Refused(Reply),
 }

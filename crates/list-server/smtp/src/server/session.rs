@@ -1,4 +1,4 @@
-//! The session: what it is told, and what it wants done.
+//! The session: bytes and times in, outputs out.
 
 use super::auth::{Turn, Verdict};
 use super::commands::{BadLine, Command, Lines};
@@ -340,7 +340,7 @@ impl Session {
         self.replies.extend_from_slice(b"\r\n");
     }
 
-    /// The same reply for each recipient (RFC 2033 section 4.2), or once (RFC 5321).
+    /// One reply for each recipient (LMTP, RFC 2033 section 4.2), or one in all (RFC 5321).
     pub(super) fn answer_text(&mut self, recipients: usize, reply: &str) {
         let times = if self.is_lmtp() { recipients } else { 1 };
         (0..times).for_each(|_| self.say(reply));

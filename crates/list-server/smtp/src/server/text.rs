@@ -4,10 +4,10 @@ use memmap2::{MmapMut, MmapOptions};
 use std::fmt;
 use std::ops::Deref;
 
-/// The text of a message, and room above it for the fields that servers add there.
+/// The text of a message, with free memory above it for the fields that servers add there.
 ///
 /// A text is in memory once, however it grows and whatever is put above it. A small one is an
-/// ordinary vector; a larger one has pages of its own from the system, which become memory when
+/// ordinary vector; a larger one has separate pages from the system, which become memory when
 /// they are written, and are given back the moment it is dropped: an allocator would keep them for
 /// later, or hold two copies while one grows.
 pub struct Text(Store);
@@ -24,19 +24,21 @@ struct Pages {
     to: usize,
 }
 
-/// Above so many octets a text has pages of its own.
+/// Above so many octets a text has separate pages.
 const SMALL: usize = 128 * 1024;
-/// Room above a large text, which costs nothing before it is used.
+/// Address space above a large text, which costs nothing before it is used.
 const ABOVE: usize = 256 * 1024;
 /// The system's unit of memory, for what is counted.
 const PAGE: usize = 4096;
 
-impl Text {
-    /// An empty one.
-    pub fn new() -> Text {
+impl Default for Text {
+    /// An empty text.
+    fn default() -> Text {
         Text(Store::Small(Vec::new()))
     }
+}
 
+impl Text {
     /// Appends `piece`; `most` is how large the text may become. False where the system has no
     /// memory for it.
     pub(super) fn push(&mut self, piece: &[u8], most: usize) -> bool {
@@ -67,7 +69,7 @@ impl Text {
     /// Appends `piece` to a text that may become somewhat larger than `most`.
     pub fn append(&mut self, piece: &[u8], most: usize) {
         if !self.push(piece, most) {
-            // The system gives no pages of its own: an allocator may have some left.
+            // The system has no further pages: an allocator may have some left.
             self.0 = Store::Small([&**self, piece].concat());
         }
     }
@@ -100,7 +102,7 @@ impl Text {
 }
 
 impl Pages {
-    /// Pages with these parts, one after the other, and room for a text of `most` octets.
+    /// Pages with these parts, one after the other, and space for a text of `most` octets.
     fn of(parts: &[&[u8]], most: usize) -> Option<Pages> {
         // What ends a last line that has no end may come on top.
         let room = ABOVE + most.next_multiple_of(PAGE) + PAGE;
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn texts_grow_at_both_ends() {
         for (pieces, size, head) in [(3, 10, 7), (9, 20_000, 500), (40, 30_000, 3 * ABOVE / 4)] {
-            let (mut text, mut expected) = (Text::new(), Vec::new());
+            let (mut text, mut expected) = (Text::default(), Vec::new());
             for n in 0..pieces {
                 let piece = vec![n as u8; size];
                 // Sometimes more comes than was said.
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn memory_is_counted_by_the_page() {
-        let mut text = Text::new();
+        let mut text = Text::default();
         for _ in 0..10 {
             assert!(text.push(&[b'x'; 100_000], 50_000_000));
         }

@@ -9,9 +9,9 @@ use std::net::IpAddr;
 /// A message that came whole, to be put on stable storage before it is answered for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Where failures are reported; nobody for a report itself.
+    /// The address to which failures are reported; none for a report itself.
     pub sender: Option<Address>,
-    /// Whom it is for, in the order given.
+    /// The recipients, in the order given.
     pub recipients: Vec<Address>,
     /// Its text as given, in lines that end with CRLF.
     pub text: Text,
@@ -93,7 +93,7 @@ impl Transaction {
 pub(super) struct Intake {
     text: Text,
     most: usize,
-    fate: Fate,
+    result: IntakeResult,
     unstuffer: Unstuffer,
     /// What brings line ends into order; without it, a text with a CR or LF that stands alone is
     /// refused.
@@ -105,7 +105,7 @@ pub(super) struct Intake {
 
 /// Whether the text can still be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum IntakeResult {
     Good,
     TooLarge,
     /// The server needs its memory for others.
@@ -120,9 +120,9 @@ const BARE: &str = "554 5.6.0 a CR or LF stands alone (RFC 5321 section 2.3.8)";
 impl Intake {
     pub(super) fn new(most: u64, repair: bool) -> Intake {
         Intake {
-            text: Text::new(),
+            text: Text::default(),
             most: usize::try_from(most).unwrap_or(usize::MAX),
-            fate: Fate::Good,
+            result: IntakeResult::Good,
             unstuffer: Unstuffer::default(),
             repair: repair.then(Canonical::default),
             after_cr: false,
@@ -142,15 +142,15 @@ impl Intake {
 
     /// The memory is needed for others: the rest of the text is passed over.
     pub(super) fn shed(&mut self) {
-        self.lose(Fate::Shed);
+        self.lose(IntakeResult::Shed);
     }
 
     /// The reply that says why the text cannot be taken any more.
     pub(super) fn lost(&self) -> Option<&'static str> {
-        match self.fate {
-            Fate::Good => None,
-            Fate::TooLarge => Some(TOO_LARGE),
-            Fate::Shed => Some(SHED),
+        match self.result {
+            IntakeResult::Good => None,
+            IntakeResult::TooLarge => Some(TOO_LARGE),
+            IntakeResult::Shed => Some(SHED),
         }
     }
 
@@ -174,12 +174,12 @@ impl Intake {
     /// The text, every line of it ended; or the reply that says why not.
     pub(super) fn finish(mut self) -> Result<Text, &'static str> {
         let bare = self.bare || self.unstuffer.bare || self.after_cr;
-        if self.fate == Fate::Good && bare && self.repair.is_none() {
+        if self.result == IntakeResult::Good && bare && self.repair.is_none() {
             return Err(BARE);
         }
         let ends = self.text.is_empty() || self.text.ends_with(b"\r\n");
         if !ends && !self.text.push(b"\r\n", self.most) {
-            self.lose(Fate::Shed);
+            self.lose(IntakeResult::Shed);
         }
         self.lost().map_or(Ok(self.text), Err)
     }
@@ -195,22 +195,22 @@ impl Intake {
     }
 
     fn append(&mut self, piece: &[u8]) {
-        if self.fate != Fate::Good {
+        if self.result != IntakeResult::Good {
             return;
         }
         if self.text.len() + piece.len() > self.most {
-            return self.lose(Fate::TooLarge);
+            return self.lose(IntakeResult::TooLarge);
         }
         if !self.text.push(piece, self.most) {
-            self.lose(Fate::Shed);
+            self.lose(IntakeResult::Shed);
         }
     }
 
-    fn lose(&mut self, fate: Fate) {
-        if self.fate == Fate::Good {
-            self.fate = fate;
+    fn lose(&mut self, result: IntakeResult) {
+        if self.result == IntakeResult::Good {
+            self.result = result;
         }
-        self.text = Text::new();
+        self.text = Text::default();
     }
 }
 
@@ -226,8 +226,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The `Received:` line by the server `name`, at `date` as RFC 5322 writes it. Whom the message is for is left out: list mail has many recipients, who need not know of
-    /// each other.
+    /// The `Received:` line by the server `name`, at `date` as RFC 5322 writes it. It names no
+    /// recipient: list mail has many, who need not know of each other.
     pub fn received(&self, name: &str, date: &str) -> String {
         let Trace { hello, address, protocol } = self;
         let literal = match address.to_canonical() {

@@ -130,7 +130,7 @@ fn a_disk_that_is_full() {
     );
     assert_eq!(why, right);
     answers.note(tasks(0..0)).unwrap();
-    // When there is room again, they are noted as ever.
+    // When the disk has space again, they are noted as ever.
     answers.file = open(&beside(&path)).map_err(|error| error.to_string());
     answers.note(tasks(1..2)).unwrap();
     Answers::open(&path, &database).unwrap();

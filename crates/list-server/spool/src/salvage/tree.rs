@@ -67,7 +67,7 @@ impl Walk<'_> {
     /// The rows of all pages that no walk came to and that are not free.
     ///
     /// A page that a long text goes on in begins with the number of the next one, whose first octet
-    /// is 0 in a file of less than 2^24 pages: so no text, whoever sent it, passes for a page of rows.
+    /// is 0 in a file of less than 2^24 pages: so no text passes for a page of rows, even one that is made to.
     pub(super) fn others<E: From<io::Error>>(
         &mut self,
         each: &mut impl FnMut(Kind, Row<'_>) -> Result<(), E>,

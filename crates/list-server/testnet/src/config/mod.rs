@@ -116,7 +116,7 @@ impl Class {
     }
 }
 
-/// Somebody to send to.
+/// A recipient to send to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriber {
     /// Where.
@@ -132,7 +132,7 @@ impl TestNetConfig {
         drawn.chain(self.domain.iter().cloned()).collect()
     }
 
-    /// All subscribers in an order of its own: a list knows no domains.
+    /// All subscribers in a random order: a list knows no domains.
     pub fn subscribers(&self) -> Vec<Subscriber> {
         let mut all = Vec::new();
         for domain in self.domains() {

@@ -1,12 +1,12 @@
-//! Nobody answers.
+//! Connections are not answered.
 
 use super::{ConnectionAnswer, Fault};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
 parameters! {
-    /// Does not answer to connections: its listener's queue is full, and Linux drops whoever asks
-    /// to be let in.
+    /// Does not answer to connections: its listener's queue is full, and Linux drops
+    /// further connections.
     pub struct BlackHole: "black-hole" {}
 }
 

@@ -1,11 +1,11 @@
-//! Nobody listens.
+//! Connections are refused.
 
 use super::{ConnectionAnswer, Fault};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
 parameters! {
-    /// Refuses connections: nobody listens at its address.
+    /// Refuses connections: its address has no listener.
     pub struct Refused: "refused" {}
 }
 

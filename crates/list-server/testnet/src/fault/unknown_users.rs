@@ -1,4 +1,4 @@
-//! Nobody of that name.
+//! Some recipients are unknown.
 
 use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters::Check;
@@ -15,7 +15,7 @@ parameters! {
 impl Check for UnknownUsers {}
 
 impl UnknownUsers {
-    /// Whether there is nobody of this name.
+    /// Whether this name is unknown.
     pub fn is_unknown(&self, recipient: &str) -> bool {
         Streams::new(0, 0).stream(recipient, 0).uniform() < self.share
     }

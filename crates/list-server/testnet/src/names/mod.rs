@@ -38,7 +38,7 @@ variants! {
 /// What is answered to a question about a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Its hosts as MX records; it has no address of its own.
+    /// Its hosts as MX records; the domain itself has no address.
     Mx,
     /// Its hosts' addresses as its own; it has no MX record.
     Addresses,

@@ -1,7 +1,7 @@
 //! When what is done is written to stable storage.
 //!
-//! One write is under way at a time; what comes meanwhile goes into the next. What somebody waits
-//! for, a message to be taken over, is never held back.
+//! One write is under way at a time; what comes meanwhile goes into the next. What a submitter
+//! waits for, a message to be taken over, is never held back.
 
 mod every;
 mod group;

@@ -6,7 +6,7 @@ use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// As sendmail does it: an envelope has a queue file of its own, which is rewritten after so
+    /// As sendmail does it: an envelope has a separate queue file, which is rewritten after so
     /// many of its recipients and at its end; it goes on when that is done. Files are written one
     /// after the other, so envelopes wait for each other at the disk ("Further Experiments": "Do
     /// not do this at home" is 1). A crash repeats what was not written.

@@ -28,7 +28,7 @@ pub struct RetryInput {
     pub since_first: Span,
     /// What the server's answer named as a wait.
     pub named: Option<Span>,
-    /// How long after a first refusal the destination accepted somebody, when it ever did.
+    /// How long after a first refusal the destination accepted a recipient, when it ever did.
     pub learned: Option<Span>,
     /// Between 0 and 1, of the engine's own stream.
     pub chance: f64,

@@ -5,7 +5,7 @@ use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
 parameters! {
-    /// One envelope a recipient: what a sender address of its own for each (VERP) needs; the
+    /// One envelope a recipient: what a separate sender address for each (VERP) needs; the
     /// message crosses the network as often as there are recipients.
     pub struct Each: "each" {}
 }

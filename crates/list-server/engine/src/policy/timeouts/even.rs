@@ -1,11 +1,11 @@
-//! The same at every step.
+//! One time for every step.
 
 use super::{Steps, Timeouts};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 
 parameters! {
-    /// The same time at every step, as the paper speaks of it: "like as much as 300 seconds" from
+    /// One time for every step, as the paper speaks of it: "like as much as 300 seconds" from
     /// the connection on ("Next Analysis Step").
     pub struct Even: "even" {
         /// How long a step may take.

@@ -31,7 +31,7 @@ pub(crate) struct Start {
     names: Names,
     security: Security,
     observer: Box<dyn Observer>,
-    home: Arc<dyn LocalDelivery>,
+    local: Arc<dyn LocalDelivery>,
     paths: ReturnPaths,
 }
 
@@ -46,7 +46,7 @@ impl Start {
         names: Names,
         security: Security,
         observer: Box<dyn Observer>,
-        home: Arc<dyn LocalDelivery>,
+        local: Arc<dyn LocalDelivery>,
         calendar: Calendar,
     ) -> Result<Start, SpoolError> {
         let begin = Time::ZERO + settings.mail.lifetime + SLACK;
@@ -54,7 +54,7 @@ impl Start {
         let spool = Spool::open(path, epoch)?;
         let stored = spool.load()?;
         let paths = ReturnPaths::default();
-        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, home, paths })
+        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, local, paths })
     }
 
     /// What is in the spool is sent with return paths as `paths` says.
@@ -79,7 +79,7 @@ impl Driver {
             names,
             security,
             observer,
-            home,
+            local,
             paths,
         } = start;
         let (next_id, answers) = (spool.next_id(), spool.answers());
@@ -104,13 +104,13 @@ impl Driver {
             soon: VecDeque::new(),
             later: Later::default(),
             observer,
-            home,
+            local,
             grace: super::duration(settings.network.grace),
             operations: BTreeMap::new(),
             next_operation: 0,
         };
         driver.engine.set_return_paths(paths);
-        driver.engine.set_own_hosts(settings.network.itself(driver.home.listening()));
+        driver.engine.set_own_hosts(settings.network.itself(driver.local.listening()));
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

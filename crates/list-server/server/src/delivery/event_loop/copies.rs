@@ -24,7 +24,7 @@ pub(crate) struct Texts {
 const MOST: usize = 64 << 20;
 
 /// A text of more octets is not kept when it comes in, but when it is first sent: what is coming in
-/// has a limit of its own, and what was taken over is not to be in memory on top of it.
+/// has a separate limit, and what was taken over is not in memory on top of it.
 const LARGE: usize = 1 << 20;
 
 impl Texts {
@@ -70,7 +70,7 @@ impl Texts {
 pub(super) struct Awaiting {
     /// Where the copy goes; a session that was closed meanwhile does not take it.
     pub(super) session: oneshot::Sender<Copy>,
-    /// The recipient whom it is for, where it is for one alone.
+    /// The recipient, where the copy is for one alone.
     pub(super) own: Option<Task>,
     pub(super) framing: Framing,
 }
@@ -80,16 +80,16 @@ impl Driver {
     pub(super) fn send_copy(&self, awaiting: Awaiting, text: Bytes) {
         let Awaiting { session, own, framing } = awaiting;
         let addressed = own.and_then(|task| {
-            let sender = self.engine.sender(task.message).filter(|it| self.home.has_heads(it))?;
+            let sender = self.engine.sender(task.message).filter(|it| self.local.has_heads(it))?;
             let recipient = self.engine.recipient(task)?.clone();
             Some(Addressed { sender: sender.clone(), recipient, claim: self.engine.claim(task) })
         });
         let Some(addressed) = addressed else {
             return drop(session.send(Copy { head: Vec::new(), text, framing }));
         };
-        let home = Arc::clone(&self.home);
+        let local = Arc::clone(&self.local);
         spawn_blocking(move || {
-            let head = home.head(&addressed, &text);
+            let head = local.head(&addressed, &text);
             drop(session.send(Copy { head, text, framing }));
         });
     }

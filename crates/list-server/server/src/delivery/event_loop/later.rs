@@ -1,4 +1,4 @@
-//! What is told to the engine at once, and what later.
+//! Which events the engine gets at once, and which later.
 
 use crate::delivery::request::Input;
 use sojourn_mail_engine::{Engine, SessionId};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// What has come and need not be told at once.
 ///
-/// An answer to a text is what a crash must not find here: the text would go again. It is told
+/// An answer to a text is what a crash must not find here: the text would go again. The engine gets it
 /// before everything else, but after what came over the same session before it.
 #[derive(Debug, Default)]
 pub(super) struct Later {
@@ -16,7 +16,7 @@ pub(super) struct Later {
 }
 
 impl Later {
-    /// Keeps what came; or gives it back, where it is to be told at once.
+    /// Keeps what came; or gives it back, where the engine gets it at once.
     pub(super) fn sort(&mut self, input: Input, engine: &Engine) -> Option<Input> {
         if let Some(session) = input.session() {
             if engine.is_sending(session) && !self.of.contains_key(&session) {

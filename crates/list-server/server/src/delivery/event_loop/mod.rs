@@ -53,11 +53,11 @@ struct Driver {
     offered: BTreeMap<MessageId, Offered>,
     next_id: MessageId,
     inputs: mpsc::Sender<Input>,
-    /// What is to be told to the engine next, and what after that.
+    /// Events for the engine: the next ones, and those after them.
     soon: VecDeque<Event>,
     later: Later,
     observer: Box<dyn Observer>,
-    home: Arc<dyn LocalDelivery>,
+    local: Arc<dyn LocalDelivery>,
     /// How long transactions may take when the server is stopped.
     grace: Duration,
     /// Who waits for an operation to be done, by its number.
@@ -84,10 +84,10 @@ enum Reader {
     Report(Vec<(u32, Reason)>),
 }
 
-/// What may wait to be told to the engine, once here and once on the way here. Lines read no further
+/// Events that may wait for the engine, once here and once on the way here. Lines read no further
 /// while it is full.
 const WAITING: usize = 1024;
-/// How many of them are told before lines, storage, requests and the clock are looked at again.
+/// How many of them are handled before lines, storage, requests and the clock are looked at again.
 const AT_ONCE: usize = 16;
 /// Answers of storage that may wait.
 const WRITTEN: usize = 16;
@@ -162,7 +162,7 @@ pub(crate) async fn run(
         }
     }
     let left = StopReport { messages: driver.engine.messages(), cut };
-    // The spool's thread may be about to tell something that nobody takes any more.
+    // The spool's thread may be about to send what no receiver takes any more.
     driver.observer.pause();
     drop((inbox, storage));
     let (all, spool) = (driver.engine.is_at_rest(), driver.archive.close());
@@ -194,7 +194,7 @@ impl Driver {
             let effects = self.engine.handle(self.clock.now(), event);
             self.note(&effects);
             for effect in effects {
-                self.obey(effect);
+                self.perform(effect);
             }
         }
     }

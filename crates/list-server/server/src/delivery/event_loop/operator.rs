@@ -54,17 +54,17 @@ impl Driver {
     /// Goes by other settings from now on; sessions go on as they began. Nothing changes where they
     /// cannot be used; why.
     pub(super) fn configure(&mut self, new: Configuration) -> Result<(), String> {
-        let Configuration { settings, security, home } = new;
+        let Configuration { settings, security, local } = new;
         let names = Names::new(&settings.network)
             .map_err(|why| format!("no name servers can be asked: {why}"))?;
         self.names = Rc::new(names);
         self.wire = Rc::new(Wire::new(&settings.network, security));
         self.grace = duration(settings.network.grace);
-        if let Some((home, paths)) = home {
-            self.home = home;
+        if let Some((local, paths)) = local {
+            self.local = local;
             self.engine.set_return_paths(paths);
         }
-        self.engine.set_own_hosts(settings.network.itself(self.home.listening()));
+        self.engine.set_own_hosts(settings.network.itself(self.local.listening()));
         self.soon.push_back(Event::Configure(Box::new(settings.mail)));
         Ok(())
     }

@@ -32,7 +32,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn obey(&mut self, effect: Effect) {
+    pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Resolve(domain) => self.resolve(domain),
             Effect::Connect(session, relay) => self.connect(session, relay),

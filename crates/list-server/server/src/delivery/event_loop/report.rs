@@ -30,13 +30,13 @@ impl Driver {
         let (Some(to), Some(arrived)) = (engine.sender(message), engine.accepted(message)) else {
             return;
         };
-        // A host that forwards reports from a return path of its own would be sent one more each time.
-        if !self.home.has(to) && is_report(original) {
+        // A host that forwards reports from a return path there would be sent one more each time.
+        if !self.local.has(to) && is_report(original) {
             let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
             return self.soon.push_back(Event::Reported(message, recipients));
         }
         // A list reads no more of one report.
-        if self.home.has(to) && failures.len() > AT_HOME {
+        if self.local.has(to) && failures.len() > AT_HOME {
             for some in failures.chunks(AT_HOME) {
                 self.report(message, original, some.to_vec());
             }
@@ -59,13 +59,13 @@ impl Driver {
         };
         let Written { text, eight_bit, utf8 } = notice.write();
         let to = to.clone();
-        let home = self.home.has(&to);
+        let local = self.local.has(&to);
         let (recipients, text) = (vec![to], text.into());
         let subscribers = Vec::new();
         let mail = Mail { sender: None, recipients, text, eight_bit, utf8, subscribers };
         let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
         let reported = Reported { message, recipients };
-        if home {
+        if local {
             return self.bring_home(mail, reported);
         }
         self.submit(mail, Submitter::Engine(reported));
@@ -73,12 +73,12 @@ impl Driver {
 
     /// A report whose addressee is at home here need not be sent.
     fn bring_home(&mut self, mail: Mail, reported: Reported) {
-        let (home, inputs) = (Arc::clone(&self.home), self.inputs.clone());
+        let (local, inputs) = (Arc::clone(&self.local), self.inputs.clone());
         spawn_local(async move {
             let Reported { message, recipients } = reported;
             loop {
-                let (home, mail) = (Arc::clone(&home), mail.clone());
-                let read = spawn_blocking(move || home.receive(&mail.recipients[0], &mail.text));
+                let (local, mail) = (Arc::clone(&local), mail.clone());
+                let read = spawn_blocking(move || local.receive(&mail.recipients[0], &mail.text));
                 if let Ok(true) = read.await {
                     break;
                 }

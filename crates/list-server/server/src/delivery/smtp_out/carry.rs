@@ -40,7 +40,7 @@ pub(super) enum Did {
     Wrote { messages: u32 },
     /// It is to turn to TLS.
     WantsTls,
-    /// Nobody gives it orders any more.
+    /// No further order will come.
     Dismissed,
 }
 

@@ -22,7 +22,7 @@ use std::rc::Rc;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 use tokio::sync::oneshot;
 
-/// One copy of a message: the text that all share, after a head of its own.
+/// One copy of a message: the text that all share, after a separate head.
 #[derive(Debug)]
 pub(crate) struct Copy {
     pub(crate) head: Vec<u8>,
@@ -30,7 +30,7 @@ pub(crate) struct Copy {
     pub(crate) framing: Framing,
 }
 
-/// What a line is told; it closes when nobody is left to tell it anything.
+/// An order to a line, which closes when its sender of orders is gone.
 #[derive(Debug)]
 pub(crate) enum Order {
     Send(Vec<u8>),
@@ -39,8 +39,8 @@ pub(crate) enum Order {
     StartTls,
 }
 
-/// Runs the line of one session to `host`, until nobody gives it orders or it breaks. Nothing is
-/// ordered before it has said that it is connected.
+/// Runs the line of one session to `host`, until the sender of orders is gone or it breaks.
+/// Orders come only after it has said that it is connected.
 pub(crate) async fn run(
     wire: Rc<Wire>,
     id: SessionId,
@@ -54,7 +54,7 @@ pub(crate) async fn run(
     }
 }
 
-/// As long as there is somebody to give orders and be told; or why it broke before.
+/// Carries bytes as long as both ends of the channels exist; or returns why the line broke before.
 async fn carry(
     wire: &Wire,
     id: SessionId,

@@ -1,5 +1,5 @@
 //! TLS, whose certificates are verified where it is required (RFC 7435 section 3: where it is
-//! opportunistic, a certificate that nobody vouches for is better than none).
+//! opportunistic, a certificate that no authority vouches for is better than none).
 
 use sojourn_mail_engine::Relay;
 use sojourn_smtp::client::Tls;
@@ -100,7 +100,7 @@ fn trusted(roots: Option<&str>) -> Result<RootCertStore, TlsError> {
     if store.is_empty() { Err(refused(&"it has none")) } else { Ok(store) }
 }
 
-/// Takes everybody's certificate, but not a handshake that its key did not sign.
+/// Takes any certificate, but not a handshake that its key did not sign.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! What all lines share: where they lead, where they come from, whom they trust.
+//! What all lines share: where they lead, where they come from, which certificates they trust.
 
 use super::stream::Stream;
 use super::tls::Security;

@@ -1,4 +1,8 @@
-//! Where a server is watched.
+//! The settings of the live page, and who may see it: the names under which it is reached, and the
+//! token.
+//!
+//! A page elsewhere can have a browser ask this server under a name of another domain, which it lets
+//! point here (DNS rebinding): a request under such a name is refused.
 
 use crate::error::SetupError;
 use argon2::password_hash::rand_core::{OsRng, RngCore};
@@ -15,12 +19,12 @@ use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
 parameters! {
-    /// The live page, `/metrics` for Prometheus, and `/healthz`. It has no TLS of its own: from
-    /// elsewhere it is reached through a tunnel, or a proxy that has.
+    /// The live page, `/metrics` for Prometheus, and `/healthz`. It has no TLS: from elsewhere it is
+    /// reached through a tunnel, or a proxy that has.
     pub struct Live: "live" {
         /// The address and port.
         pub address: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8026)),
-        /// A file with the token that whoever watches has to show, as `?token=` or as a bearer's.
+        /// A file with the token that a browser or a program has to show, as `?token=` or as a bearer's.
         /// Without it the server makes one, and keeps it beside its spool: `SPOOL.token`.
         pub token: Option<String>,
         /// Names under which it is reached, beside `localhost` and the address itself: a proxy's, for

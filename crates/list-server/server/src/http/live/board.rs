@@ -12,7 +12,7 @@ use sojourn_smtp::{Address, plain};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is known of a running server. Clones are the same: one is told, others are read.
+/// What is known of a running server. Clones share it: one observes, others are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Board(Arc<Mutex<Known>>);
 
@@ -122,6 +122,28 @@ impl Known {
             self.down.insert(name, (until, words(&reason.text)));
         }
     }
+
+    /// Counts an event of reception.
+    fn reception(&mut self, now: i64, event: &ServerEvent<'_>) {
+        match event {
+            ServerEvent::NotTaken { why, .. } => {
+                self.totals.not_taken += 1;
+                self.error(Error::of("not taken", now, why));
+            }
+            ServerEvent::Bounced { .. } => self.totals.bounced += 1,
+            ServerEvent::Unverified { number, .. } => self.totals.unverified += number,
+            ServerEvent::Suspended { .. } => self.totals.suspended += 1,
+            ServerEvent::Left { .. } => self.totals.left += 1,
+            ServerEvent::WrongPassword { .. } => self.totals.wrong_passwords += 1,
+            ServerEvent::PasswordRefused { .. } => self.totals.refused_passwords += 1,
+            ServerEvent::NotReloaded { why } => self.error(Error::of("trouble", now, why)),
+            ServerEvent::GaveWay { .. } => self.totals.gave_way += 1,
+            ServerEvent::TooMany { .. } => self.totals.turned_away += 1,
+            ServerEvent::PageFull { .. } => self.totals.page_full += 1,
+            // Those of delivery, and those that the log has.
+            _ => {}
+        }
+    }
 }
 
 impl Observer for Board {
@@ -190,29 +212,7 @@ impl Observer for Board {
                 known.down(now, (*domain).to_owned(), *until, reason);
             }
             ServerEvent::Trouble(what) => known.error(Error::of("trouble", now, what)),
-            // Counted when it is accepted for delivery.
-            ServerEvent::Taken { .. } => {}
-            // The log has it.
-            ServerEvent::Complaint { .. } => {}
-            ServerEvent::NotTaken { why, .. } => {
-                known.totals.not_taken += 1;
-                known.error(Error::of("not taken", now, why));
-            }
-            ServerEvent::Bounced { .. } => known.totals.bounced += 1,
-            ServerEvent::Unverified { number, .. } => known.totals.unverified += number,
-            ServerEvent::Suspended { .. } => known.totals.suspended += 1,
-            ServerEvent::Left { .. } => known.totals.left += 1,
-            // Only an answer to the question counts.
-            ServerEvent::AskedToLeave { .. } => {}
-            ServerEvent::WrongPassword { .. } => known.totals.wrong_passwords += 1,
-            ServerEvent::PasswordRefused { .. } => known.totals.refused_passwords += 1,
-            ServerEvent::Reloaded { .. } => {}
-            ServerEvent::NotReloaded { why } => known.error(Error::of("trouble", now, why)),
-            // Each of them was counted here.
-            ServerEvent::LeftOut { .. } => {}
-            ServerEvent::GaveWay { .. } => known.totals.gave_way += 1,
-            ServerEvent::TooMany { .. } => known.totals.turned_away += 1,
-            ServerEvent::PageFull { .. } => known.totals.page_full += 1,
+            _ => known.reception(now, event),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits: recipients whom an attempt did not reach, with how many of their messages wait.
+//! Who waits: recipients that an attempt did not reach, with how many of their messages wait.
 
 use sojourn_mail_engine::{MessageId, Task};
 use std::collections::BTreeMap;

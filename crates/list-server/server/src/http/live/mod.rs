@@ -1,9 +1,9 @@
 //! What a running list server shows of itself: a page that follows it, numbers for Prometheus, and
 //! whether it is well.
 //!
-//! [`Board`] is told everything and keeps little: sums, what is waiting, and the last of each kind.
-//! What it holds is bounded by what is waiting and by limits of its own. `site` shows it by HTTP, to
-//! whoever knows the token.
+//! [`Board`] observes everything and keeps little: sums, what is waiting, and the last of each kind.
+//! What it holds is bounded by what is waiting and by limits. `site` shows it by HTTP, to clients that
+//! know the token.
 
 pub(crate) mod access;
 mod board;

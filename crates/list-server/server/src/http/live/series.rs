@@ -1,4 +1,4 @@
-//! What happened in each bin of time, for as long as there is room.
+//! What happened in each bin of time, over a limited number of bins.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ impl Series {
     }
 
     /// The bin of this time. All begin anew where a calendar was set, to before the first of them or
-    /// to as far after the last as there is room.
+    /// to as far after the last as there are bins.
     pub(super) fn at(&mut self, unix_ms: i64) -> &mut Bin {
         let number = unix_ms.div_euclid(self.width_ms);
         let end = self.first + self.bins.len() as i64;

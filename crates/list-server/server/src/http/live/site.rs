@@ -25,7 +25,7 @@ use tokio::net::TcpStream;
 use tokio::sync::broadcast;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// What is shown, and to whom.
+/// What is shown, and to which clients.
 pub(crate) struct Site {
     /// The page itself.
     pub(crate) page: String,
@@ -48,7 +48,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// What is new comes so often, and begins so many bins back.
 const TICK: Duration = Duration::from_secs(1);
 const NEW_BINS: usize = 3;
-/// Ticks that somebody who reads slowly may be behind; then some are left out.
+/// Ticks that a slow reader may be behind; then some are left out.
 const BEHIND: usize = 4;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -81,14 +81,14 @@ async fn converse(shared: Arc<Shared>, stream: TcpStream, place: Place) {
     let _ = protocol().serve_connection(TokioIo::new(stream), answer).await;
 }
 
-/// Tells whoever follows what is new.
+/// Sends what is new to all that follow.
 async fn tick(shared: &Shared) {
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         if shared.ticks.receiver_count() > 0 {
-            // Nobody may be left by now.
+            // No follower may be left by now.
             let _ = shared.ticks.send(shared.event(NEW_BINS).await);
         }
     }
@@ -107,7 +107,7 @@ impl Shared {
         self.site.board.state(&crowd, bins).to_string()
     }
 
-    /// The same as an event of a stream of such (HTML, "Server-sent events").
+    /// That state as an event of a stream (HTML, "Server-sent events").
     async fn event(&self, bins: usize) -> Bytes {
         format!("data: {}\n\n", self.state(bins).await).into()
     }
@@ -190,6 +190,6 @@ fn respond(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Re
     response(status, kind, POLICY, Full::new(text.into()).boxed_unsync())
 }
 
-/// The page has its style and script in itself, and asks nobody but this server.
+/// The page has its style and script in itself, and asks no other server than this one.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
     img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";

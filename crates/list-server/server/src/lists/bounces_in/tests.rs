@@ -26,9 +26,9 @@ fn keys() -> TokenKeys {
 fn lists(folder: &tempfile::TempDir) -> Lists {
     let mut table = Table::default();
     table.set("bounces", Value::Text(LIST.into()));
-    let mut book = SubscriberStore::open(&folder.path().join("x.bounces")).unwrap();
+    let mut subscribers = SubscriberStore::open(&folder.path().join("x.bounces")).unwrap();
     let people: Vec<_> = ('a'..='h').map(|it| address(&format!("{it}@x.example"))).collect();
-    book.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
+    subscribers.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
     Lists {
         name: "lists.example".into(),
         listening: Vec::new(),
@@ -39,7 +39,7 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
         postmaster: None,
         abuse: None,
         rule: defaults(),
-        book: Arc::new(Mutex::new(book)),
+        subscribers: Arc::new(Mutex::new(subscribers)),
         most: 100,
         keys: Arc::new(RwLock::new(keys())),
         good_days: good_days(Span::from_s(5 * 86_400)),
@@ -77,7 +77,7 @@ fn report(people: &[&str]) -> String {
 
 /// Suspended subscribers.
 fn suspended(lists: &Lists) -> Vec<String> {
-    let mut members = lists.book().members().unwrap();
+    let mut members = lists.subscribers().members().unwrap();
     members.retain(|it| it.standing.suspended.is_some());
     members.into_iter().map(|it| it.subscriber).collect()
 }
@@ -98,13 +98,13 @@ fn five_forged_reports_on_five_days_suspend_no_subscriber() {
     for day in TODAY..TODAY + 5 {
         assert_eq!(read(&lists, &forged, all.as_bytes(), day * DAY), []);
     }
-    assert_eq!(lists.book().members().unwrap(), []);
-    let counted = lists.book().counted().unwrap();
+    assert_eq!(lists.subscribers().members().unwrap(), []);
+    let counted = lists.subscribers().counted().unwrap();
     assert_eq!(counted.len(), 10, "two kinds on five days");
     assert_eq!(counted.iter().map(|it| it.number).sum::<u64>(), 15);
 }
 
-/// The same with good tokens suspends, and one message counts for one subscriber.
+/// Bounces with good tokens suspend, and one message counts for one subscriber.
 #[test]
 fn five_verified_reports_on_five_days_suspend_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,8 +119,8 @@ fn five_verified_reports_on_five_days_suspend_one() {
         }
     }
     assert_eq!(suspended(&lists), ["b@x.example"]);
-    assert_eq!(lists.book().members().unwrap().len(), 1);
-    assert_eq!(lists.book().counted().unwrap(), []);
+    assert_eq!(lists.subscribers().members().unwrap().len(), 1);
+    assert_eq!(lists.subscribers().counted().unwrap(), []);
 }
 
 /// A return path is good for the mail's lifetime, 5 days, and 7 more.
@@ -133,9 +133,9 @@ fn old_return_paths_are_good_no_more() {
         read(&lists, &[path(subscriber, TODAY)], said.as_bytes(), day * DAY);
     };
     from(1, TODAY + 12);
-    assert_eq!(lists.book().members().unwrap().len(), 1);
+    assert_eq!(lists.subscribers().members().unwrap().len(), 1);
     from(2, TODAY + 13);
-    // One whom the register does not know, and one of another list.
+    // One that the register does not know, and one of another list.
     from(99, TODAY + 1);
     let other = with_token(
         &keys(),
@@ -145,25 +145,25 @@ fn old_return_paths_are_good_no_more() {
     let token = other.unwrap().local().split_once('+').unwrap().1.to_owned();
     let stolen = address(&format!("news-bounces+{token}@lists.example"));
     read(&lists, &[stolen], said.as_bytes(), TODAY * DAY);
-    assert_eq!(lists.book().members().unwrap().len(), 1);
-    let counted = lists.book().counted().unwrap();
+    assert_eq!(lists.subscribers().members().unwrap().len(), 1);
+    let counted = lists.subscribers().counted().unwrap();
     let kinds: Vec<_> = counted.iter().map(|it| (it.day - TODAY, &*it.kind, it.number)).collect();
     assert_eq!(kinds, [(13, "expired", 1), (1, "expired", 1), (0, "wrong", 1)]);
 }
 
-/// What this server itself reports needs no token; it counts for those whom the list mailed.
+/// What this server itself reports needs no token; it counts for those that the list mailed.
 #[test]
 fn our_own_reports_are_believed() {
     let folder = tempfile::tempdir().unwrap();
     let lists = lists(&folder);
     let said = report(&["a@x.example", "B@x.example", "never-mailed@x.example"]);
     assert!(lists.read_own(&address(LIST), said.as_bytes(), TODAY * DAY));
-    let members = lists.book().members().unwrap();
+    let members = lists.subscribers().members().unwrap();
     let named: Vec<_> = members.iter().map(|it| &*it.subscriber).collect();
     assert_eq!(named, ["a@x.example", "b@x.example"]);
 }
 
-/// A complaint says that the mail arrived: it is told and costs nothing.
+/// A complaint says that the mail arrived: it is logged and costs nothing.
 #[test]
 fn a_complaint_unsubscribes_and_is_not_scored() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,8 +178,8 @@ fn a_complaint_unsubscribes_and_is_not_scored() {
     }
     // One that nothing verifies is of no consequence.
     read(&lists, &[address(LIST)], said.as_bytes(), TODAY * DAY);
-    assert_eq!(lists.book().members().unwrap(), []);
-    assert_eq!(lists.book().left().unwrap().len(), 1);
+    assert_eq!(lists.subscribers().members().unwrap(), []);
+    assert_eq!(lists.subscribers().left().unwrap().len(), 1);
     let told = heard.0.lock().unwrap();
     let who = format!("list=<{LIST}>, to=<a@x.example>");
     assert_eq!(told[..2], [format!("left: {who}"), format!("complaint: {who}: abuse")]);
@@ -193,6 +193,6 @@ fn a_status_is_a_reason() {
     let lists = lists(&folder);
     let said = report(&["a@x.example"]);
     read(&lists, &[path(1, TODAY)], said.as_bytes(), TODAY * DAY);
-    let members = lists.book().members().unwrap();
+    let members = lists.subscribers().members().unwrap();
     assert_eq!(members[0].reason, "5.1.1: bad destination mailbox address");
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 /// How long a subscriber is known who is not mailed any more, in days.
 pub const MAILED_DAYS: i64 = 400;
-/// The same for one who is suspended or has left, from then on: who is refused is not mailed, and
-/// must not become a stranger to the book by that.
+/// How long a subscriber is kept that is suspended or has left, from then on: it is refused and not
+/// mailed, and must not become unknown to the register by that.
 pub const SUSPENDED_DAYS: i64 = 4 * 365;
 /// Days for which unverified mail stays counted.
 pub const COUNTED_DAYS: i64 = 90;

@@ -9,8 +9,8 @@ const VERSION: i32 = 2;
 /// How long another process may be writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Numbers of subscribers are never given again (`AUTOINCREMENT`): a token is for the one for whom
-/// it was made, and for no one after.
+/// Numbers of subscribers are never given again (`AUTOINCREMENT`): a token is for the one
+/// that it was made for, and for no one after.
 const TABLES: &str = "
     CREATE TABLE list (
         id INTEGER PRIMARY KEY,

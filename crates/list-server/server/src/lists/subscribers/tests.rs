@@ -31,8 +31,8 @@ fn a_book_of_version_1() {
     .unwrap();
     drop(old);
     for _ in 0..2 {
-        let mut book = SubscriberStore::open(&path).unwrap();
-        let members = book.members().unwrap();
+        let mut store = SubscriberStore::open(&path).unwrap();
+        let members = store.members().unwrap();
         let shown: Vec<_> = members
             .iter()
             .map(|it| (&*it.list, &*it.subscriber, it.standing.score, it.standing.suspended))
@@ -45,10 +45,10 @@ fn a_book_of_version_1() {
                 ("m@x", "ann@d", 1.0, None),
             ]
         );
-        let numbers = book.numbers(&address("l@x"), &[address("Bob@d")], 20 * 86_400, 10).unwrap();
-        assert_eq!(book.subscriber(&address("l@x"), numbers[0]).unwrap(), Some(address("bob@d")));
+        let numbers = store.numbers(&address("l@x"), &[address("Bob@d")], 20 * 86_400, 10).unwrap();
+        assert_eq!(store.subscriber(&address("l@x"), numbers[0]).unwrap(), Some(address("bob@d")));
         let version =
-            |name| book.database.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+            |name| store.database.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
         assert_eq!((version("user_version"), version("synchronous")), (Ok(2), Ok(2)));
     }
 }

@@ -30,8 +30,8 @@ pub struct Counted {
 }
 
 impl SubscriberStore {
-    /// Counts `number` that came at `now`, in seconds since 1970. The count is not synced: what strangers
-    /// send costs no write that waits for the disk, and a crash may lose the last of it.
+    /// Counts `number` that came at `now`, in seconds since 1970. The count is not synced: what any client
+    /// sends costs no write that waits for the disk, and a crash may lose the last of it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Unsubscribing with one click (RFC 8058): a link of its own for each recipient, and the endpoint
+//! Unsubscribing with one click (RFC 8058): a separate link for each recipient, and the endpoint
 //! where it leads.
 //!
 //! `POST` unsubscribes at once; `GET` shows a page with a button, as programs that scan mail follow

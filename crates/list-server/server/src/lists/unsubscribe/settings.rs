@@ -9,8 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use url::Url;
 
 parameters! {
-    /// An endpoint of the server's own where recipients unsubscribe with one click (RFC 8058). Each
-    /// copy of a list's mail has a link of its own there, in `List-Unsubscribe`.
+    /// An endpoint of the server where recipients unsubscribe with one click (RFC 8058). Each
+    /// copy of a list's mail has a separate link there, in `List-Unsubscribe`.
     pub struct Unsubscribe: "unsubscribe" {
         /// The beginning of the links, as recipients reach it: an https URI, such as
         /// `https://lists.example.org/unsubscribe`. The list and a token follow it.

@@ -53,7 +53,7 @@ pub(crate) struct Endpoint<S> {
     pub(crate) subscriptions: Arc<S>,
 }
 
-/// Connections at once. A crowd at one address, or in one network, leaves room for others.
+/// Connections at once. A crowd at one address, or in one network, leaves places for others.
 const CONNECTIONS: Limits = Limits { all: 100, network: 30, client: 10 };
 /// How long a connection may last, whatever comes over it: it carries one click.
 const LIFETIME: Duration = Duration::from_secs(20);
