@@ -44,9 +44,12 @@ def counted() -> dict[str, float]:
                 raise SystemExit(done.stderr.strip())
             costs: list[dict[str, Any]] = json.loads(done.stdout)
             for cost in costs:
-                if cost["instructions_per_unit"] is None:
-                    raise SystemExit("instructions: valgrind is not installed (make programs)")
-                found[f"{model} {cost['case']}"] = round(cost["instructions_per_unit"], 1)
+                name = f"{model} {cost['case']}"
+                # The ideal scheduler has no loop of packets that could be counted.
+                if cost["instructions_per_unit"] is not None:
+                    found[name] = round(cost["instructions_per_unit"], 1)
+    if not found:
+        raise SystemExit("instructions: valgrind is not installed (make programs)")
     return found
 
 

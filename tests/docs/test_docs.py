@@ -23,7 +23,9 @@ def studies() -> Iterator[object]:
     """The whole studies; not those that name a variant which the page says how to add."""
     for page in sorted(HOW_TO.glob("*.md")):
         for place, block in enumerate(_BLOCK.findall(page.read_text(encoding="utf-8"))):
-            if {"[topology]", "[workload]"} <= {*block.split()} and not page.stem.startswith("add-a-"):
+            if {"[topology]", "[workload]"} <= {*block.split()} and not page.stem.startswith(
+                "add-a-"
+            ):
                 yield pytest.param(block, id=f"{page.stem}-{place}")
 
 

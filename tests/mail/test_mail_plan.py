@@ -19,7 +19,7 @@ from sojourn.mail.plan import world as worlds
 from sojourn.mail.plan.causes import explain
 from sojourn.mail.plan.elsewhere import Wanted, postfix, sendmail
 from sojourn.mail.plan.policy import changed, given, resolved, settings
-from sojourn.mail.plan.predict import Scene, sooner
+from sojourn.mail.plan.predict import Scenario, sooner
 from sojourn.mail.plan.rules import parse
 from sojourn.mail.plan.search import _PARTS, Limits, Search
 
@@ -40,10 +40,10 @@ port = 2525
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
+def scenario(tmp_path: Path) -> Scenario:
     (tmp_path / "world.csv").write_text(WORLD)
     world = worlds.from_file(tmp_path / "world.csv", None, tmp_path)
-    return Scene(world, tmp_path, {"messages": 2, "arrivals": "regular"}, {}, 1)
+    return Scenario(world, tmp_path, {"messages": 2, "arrivals": "regular"}, {}, 1)
 
 
 def planned(command, folder, *more):
@@ -78,44 +78,44 @@ def test_one_after_the_other_is_found_out_and_undone(command, tmp_path):
     assert ran.code == 0
 
 
-def test_shares_are_of_what_is_taken_away(scene):
+def test_shares_are_of_what_is_taken_away(scenario):
     """Of a world with one slow domain: without slow hosts it is as quick as the median host."""
-    policy = resolved(scene.parsed({}).resolved())
-    found = {cause.name: cause for cause in explain(scene, policy, 4)}
+    policy = resolved(scenario.parsed({}).resolved())
+    found = {cause.name: cause for cause in explain(scenario, policy, 4)}
     assert found["slow-hosts"].shares[95][0] > 0.3
     assert found["disk"].shares[50][0] == pytest.approx(0, abs=0.05)
     assert found["dead-hosts"].delivered == 1
     assert found["slow-hosts"].delivered == pytest.approx(43 / 44)
 
 
-def test_the_search_is_as_good_as_all_combinations(scene):
+def test_the_search_is_as_good_as_all_combinations(scenario):
     limits = Limits(sessions=8, destination=4)
-    start = limits.within(resolved(scene.parsed({}).resolved()))
-    search = Search(scene, limits, 95, lambda _: None)
+    start = limits.within(resolved(scenario.parsed({}).resolved()))
+    search = Search(scenario, limits, 95, lambda _: None)
     best, _ = search.best(start)
-    found = scene.predict(best, 5).own[:, 1].mean()
+    found = scenario.predict(best, 5).own[:, 1].mean()
     names, values = list(_PARTS), list(_PARTS.values())
     all_of_them = (
         changed(start, dict(zip(names, combination, strict=True)))
         for combination in itertools.product(*values)
     )
-    least = min(scene.predict(policy, 5).own[:, 1].mean() for policy in all_of_them)
+    least = min(scenario.predict(policy, 5).own[:, 1].mean() for policy in all_of_them)
     assert found <= 1.06 * least
 
 
 def test_one_mailing_has_its_times_in_an_interval(tmp_path):
     def of_one(world):
         (tmp_path / "w.csv").write_text(f"domain,subscribers,reply,spread,down,way\n{world}")
-        scene = Scene(
+        scenario = Scenario(
             worlds.from_file(tmp_path / "w.csv", None, tmp_path),
             tmp_path,
             {"messages": 1, "arrivals": "regular"},
             {},
             1,
         )
-        policy = resolved(scene.parsed({}).resolved())
-        predicted = scene.predict(policy, 60)
-        return predicted.own, scene.of_one(policy, predicted)
+        policy = resolved(scenario.parsed({}).resolved())
+        predicted = scenario.predict(policy, 60)
+        return predicted.own, scenario.of_one(policy, predicted)
 
     own, found = of_one("a.example,30,100ms,0,0,silent\n")
     assert np.ptp(own[:, 0]) == 0
@@ -129,16 +129,16 @@ def test_one_mailing_has_its_times_in_an_interval(tmp_path):
         assert inside >= 0.9, percentile
 
 
-def test_lookups_are_late_by_no_more_than_a_day(scene):
-    policy = resolved(scene.parsed({}).resolved())
+def test_lookups_are_late_by_no_more_than_a_day(scenario):
+    policy = resolved(scenario.parsed({}).resolved())
     with pytest.raises(SpecError, match=r"internet.jitter = .*, expected at most"):
-        scene.parsed(policy, settings=[("internet.jitter", "25h")])
+        scenario.parsed(policy, settings=[("internet.jitter", "25h")])
 
 
-def test_limits_are_kept_and_sessions_spared(scene):
+def test_limits_are_kept_and_sessions_spared(scenario):
     limits = Limits(sessions=64, destination=4, network=16, recipients=10)
-    start = limits.within(resolved(scene.parsed({}).resolved()))
-    best, _ = Search(scene, limits, 95, lambda _: None).best(start)
+    start = limits.within(resolved(scenario.parsed({}).resolved()))
+    best, _ = Search(scenario, limits, 95, lambda _: None).best(start)
     there = best["limits"]
     assert there["sessions"] <= 32, "44 recipients of four domains need no more"
     assert there["destination"] <= 4
@@ -147,9 +147,9 @@ def test_limits_are_kept_and_sessions_spared(scene):
     assert there["initial"] <= there["destination"]
 
 
-def test_the_same_policy_is_no_sooner(scene):
-    policy = resolved(scene.parsed({}).resolved())
-    one = scene.predict(policy, 3)
+def test_the_same_policy_is_no_sooner(scenario):
+    policy = resolved(scenario.parsed({}).resolved())
+    one = scenario.predict(policy, 3)
     assert sooner(one, one, 95) == (0, (0, 0))
 
 
@@ -157,7 +157,7 @@ def test_a_list_takes_its_domains_from_the_world_and_the_others_by_chance(tmp_pa
     (tmp_path / "world.csv").write_text(WORLD)
     addresses = ["a@near.example", "b@near.example", "c@new.example"]
     world = worlds.from_file(tmp_path / "world.csv", addresses, tmp_path)
-    assert (world.subscribers, world.strangers) == (3, 1)
+    assert (world.subscribers, world.unknown_domains) == (3, 1)
     lines = (tmp_path / "internet.csv").read_text().splitlines()[2:]
     assert lines[0] == "near.example,2,40ms,50ms,0.3,0,silent"
     _, of_stranger = lines[1].split(",", 2)[1:], lines[1].split(",", 2)[2]
@@ -165,32 +165,34 @@ def test_a_list_takes_its_domains_from_the_world_and_the_others_by_chance(tmp_pa
     assert any(line.endswith(of_stranger) for line in WORLD.splitlines()[1:])
 
 
-def test_rules_of_domains_are_kept_and_cost_what_they_cost(scene):
+def test_rules_of_domains_are_kept_and_cost_what_they_cost(scenario):
     rules = (parse("--rule", "Near.example=1/min"), parse("--rule", "far.example=1"))
     limits = Limits(sessions=64, destination=4, rules=rules)
-    free = Limits(sessions=64, destination=4).within(resolved(scene.parsed({}).resolved()))
+    free = Limits(sessions=64, destination=4).within(resolved(scenario.parsed({}).resolved()))
     kept = limits.within(free)
     assert kept["domain"] == [
         {"name": "near.example", "per_minute": 1},
         {"name": "far.example", "sessions": 1},
     ]
     # Two messages in one transaction each, a minute apart.
-    slower = scene.predict(kept, 1).delays_s[0].max() - scene.predict(free, 1).delays_s[0].max()
+    slower = (
+        scenario.predict(kept, 1).delays_s[0].max() - scenario.predict(free, 1).delays_s[0].max()
+    )
     assert slower > 50
-    again = resolved(scene.parsed(kept).resolved())
+    again = resolved(scenario.parsed(kept).resolved())
     assert Limits(64, 4).within(again)["domain"] == kept["domain"]
     assert "per_minute = 1" in settings(kept, None)
     again = Limits(64, 4, rules=(parse("--rule", "near.example=40/min"),)).within(again)
     assert again["domain"][0]["per_minute"] == 1, "the lower of two"
 
 
-def test_other_mailers_have_an_agent_or_a_queue_for_a_domain_with_rules(scene):
+def test_other_mailers_have_an_agent_or_a_queue_for_a_domain_with_rules(scenario):
     rules = (
         parse("--rule", "a.example=2"),
         parse("--rule", "b.example=100/min"),
         parse("--rule", "none=50"),
     )
-    policy = Limits(64, 4, rules=rules).within(resolved(scene.parsed({}).resolved()))
+    policy = Limits(64, 4, rules=rules).within(resolved(scenario.parsed({}).resolved()))
     lines = postfix(Wanted.of(policy))
     (together,) = (line for line in lines if line.startswith("smtp_destination_recipient_limit"))
     together = together.removeprefix("smtp")
@@ -242,14 +244,14 @@ lifetime = "48h"
 """
 
 
-def wanted(scene: Scene) -> Wanted:
+def wanted(scenario: Scenario) -> Wanted:
     mail = tomllib.loads(POLICY)["mail"]
     policy = {key: value for key, value in mail.items() if key != "hello"}
-    return Wanted.of(resolved(scene.parsed(policy).resolved()))
+    return Wanted.of(resolved(scenario.parsed(policy).resolved()))
 
 
-def test_postfix_is_set_alike(scene):
-    lines = postfix(wanted(scene))
+def test_postfix_is_set_alike(scenario):
+    lines = postfix(wanted(scenario))
     for line in (
         "default_process_limit = 200",
         "smtp_destination_concurrency_limit = 8",
@@ -267,15 +269,15 @@ def test_postfix_is_set_alike(scene):
 
 
 @pytest.mark.skipif(shutil.which("postconf") is None, reason="no postconf (Debian's postfix)")
-def test_postfix_knows_what_it_is_set_to(scene):
-    lines = postfix(wanted(scene))
+def test_postfix_knows_what_it_is_set_to(scenario):
+    lines = postfix(wanted(scenario))
     names = [line.partition(" = ")[0] for line in lines if not line.startswith("#")]
     known = subprocess.run(["postconf", "-d"], capture_output=True, text=True, check=True).stdout
     assert {*names} <= {line.partition(" = ")[0] for line in known.splitlines()}
 
 
-def test_sendmail_is_set_alike(scene):
-    lines = sendmail(wanted(scene))
+def test_sendmail_is_set_alike(scenario):
+    lines = sendmail(wanted(scenario))
     for line in (
         "define(`confMAX_QUEUE_CHILDREN', `200')dnl",
         "QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r=1, R=200, I=90s')dnl",
@@ -382,13 +384,13 @@ def test_bad_input_is_one_message(command, tmp_path, monkeypatch, arguments, sai
     assert result.err.count("\n") == 1
 
 
-def test_a_list_server_that_takes_mail_in_takes_them_too(tmp_path, scene):
+def test_a_list_server_that_takes_mail_in_takes_them_too(tmp_path, scenario):
     config = tmp_path / "lists.toml"
     hash_ = mail_password("x")
     text = CONFIG.format(folder=tmp_path, port=9, resolver="127.0.0.1:9", password=hash_)
     config.write_text(text.replace('"lists.example"', '"lists.example"\nsplit = "whole"', 1))
     assert given(config) == {"split": "whole"}
-    policy = changed(resolved(scene.parsed({}).resolved()), {"split": {"kind": "each"}})
+    policy = changed(resolved(scenario.parsed({}).resolved()), {"split": {"kind": "each"}})
     text = settings(policy, config)
     before, after = tomllib.loads(config.read_text()), tomllib.loads(text)
     ServeSettings.parse(text, "settings.toml", [])
@@ -398,9 +400,9 @@ def test_a_list_server_that_takes_mail_in_takes_them_too(tmp_path, scene):
     }
 
 
-def test_settings_keep_what_is_not_simulated(tmp_path, scene):
+def test_settings_keep_what_is_not_simulated(tmp_path, scenario):
     config = tmp_path / "now.toml"
     config.write_text('[mail]\nhello = "x.example"\nverp = ["b@x.example"]\ntls = "never"\n')
-    text = settings(resolved(scene.parsed({}).resolved()), config)
+    text = settings(resolved(scenario.parsed({}).resolved()), config)
     there = tomllib.loads(text)["mail"]
     assert (there["hello"], there["verp"], there["tls"]) == ("x.example", ["b@x.example"], "never")

@@ -21,7 +21,7 @@ from sojourn._internal.errors import InputError
 from sojourn.analysis.cautions import PROCESSORS_BUSY
 from sojourn.measurement import netns, traffic
 from sojourn.measurement.load import Load
-from sojourn.measurement.plan import Room, plan
+from sojourn.measurement.plan import QueueLimit, plan
 from sojourn.measurement.star import Star, built
 from sojourn.measurement.tcpinfo import TcpInfo
 from sojourn.measurement.traffic import Flow, connected
@@ -86,7 +86,7 @@ def test_quantities():
 def test_what_the_kernel_is_told():
     told = planned("scheme.transport.window_cap=40", "scheme.transport.sack=false")
     assert told.rates == (50_000_000, 50_000_000, 20_000_000)
-    assert told.room == Room(60_000 + 1500)
+    assert told.limit == QueueLimit(60_000 + 1500)
     assert (told.mtu, told.payload, told.congestion) == (1500, 1460, "reno")
     assert told.route == {
         "initcwnd": "10",
@@ -106,7 +106,7 @@ def test_timestamps_are_twelve_bytes_of_header():
 
 def test_a_buffer_counted_in_packets():
     told = planned("scheme.queue.counting=packets", "scheme.queue.buffer=22.5KB")
-    assert told.room == Room(16, packets=True)
+    assert told.limit == QueueLimit(16, packets=True)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_flows_that_end_are_measured_to_their_last_acknowledgement(command, stud
 @needs_namespaces
 def test_queues_of_their_own_share_the_link_evenly():
     four = replace(planned("scheme.queue.buffer=400KB"), rates=(*[50_000_000] * 4, 20_000_000))
-    fair = replace(four, room=Room(400_000, quantum=1500))
+    fair = replace(four, limit=QueueLimit(400_000, quantum=1500))
     # the first flow has half a second to fill the queue
     flows = [Flow(host, 4, 0.5 * (host > 0)) for host in range(4)]
     with built(fair, [(f.source, f.destination) for f in flows]) as star:

@@ -130,7 +130,7 @@ impl Run<'_> {
         Ok(done.map(|(rows, counts)| Report {
             rows,
             series: Rows::default(),
-            figures: case.totals(workload, &counts, known),
+            totals: case.totals(workload, &counts, known),
         }))
     }
 

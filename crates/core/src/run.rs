@@ -43,7 +43,7 @@ pub struct Report {
     /// States of stations at certain times, where a case asks for them.
     pub series: Rows,
     /// Totals by name, with units, and what the ideal is.
-    pub figures: Vec<(String, Value)>,
+    pub totals: Vec<(String, Value)>,
 }
 
 /// One column.

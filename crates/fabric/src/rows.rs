@@ -179,7 +179,7 @@ pub(crate) fn report(
         said = format!("{said}; {IDEAL_OF_QUERIES}");
     }
     totals.push(("ideal".to_owned(), Value::Text(said)));
-    Report { rows, series, figures: totals }
+    Report { rows, series, totals }
 }
 
 /// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the

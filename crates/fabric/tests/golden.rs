@@ -39,7 +39,7 @@ fn grid(scheme: &str, threads: usize) -> String {
             write!(text, "{:>15}", report.rows.ints(column)[row]).expect("a string");
         }
     }
-    for (name, value) in &report.figures {
+    for (name, value) in &report.totals {
         write!(text, "\n{name} = {value}").expect("a string");
     }
     text.push('\n');

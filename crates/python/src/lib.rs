@@ -220,7 +220,7 @@ impl Outcome {
     fn new(py: Python<'_>, report: study::Report) -> PyResult<Outcome> {
         let columns = self::columns(py, report.rows)?;
         let series = self::columns(py, report.series)?;
-        let figures = settings(py, &report.figures)?;
+        let figures = settings(py, &report.totals)?;
         Ok(Outcome {
             columns: columns.unbind(),
             series: series.unbind(),

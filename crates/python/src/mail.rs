@@ -94,7 +94,7 @@ impl MailServer {
         Ok(MailServer { delivery, running: Mutex::new(Some(running)), tally, notices })
     }
 
-    /// What was found at the start that whoever runs the server has to know.
+    /// What was found at the start that an operator has to know.
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.notices.clone()
@@ -143,7 +143,7 @@ impl MailServer {
         times.into_pyarray(py)
     }
 
-    /// Whom mail did not reach so far: message, recipient, whether for good, status, reason.
+    /// Recipients not reached so far: message, recipient, whether for good, status, reason.
     fn troubled(&self) -> Vec<(u64, String, bool, String, String)> {
         let count = self.tally.count();
         let list = count.troubled.iter().map(|(task, it)| {
@@ -155,7 +155,7 @@ impl MailServer {
 
     /// Stops it; how many messages are left in the spool, and how many sessions had to be cut.
     fn stop(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
-        let running = self.running.lock().expect("nobody panics with it").take();
+        let running = self.running.lock().expect("no thread panics while it holds the server").take();
         let running = running.ok_or_else(|| PyRuntimeError::new_err("it is stopped already"))?;
         let left = py.detach(|| running.stop());
         Ok((left.messages, left.cut))
@@ -243,10 +243,10 @@ pub(super) fn mail_reload(
 /// See `mail_waiting`.
 type Waiting = (String, u64, u64, i64, u64, Option<i64>, Option<Tried>);
 
-/// When somebody was last tried, with which host, the status and the words.
+/// When a recipient was last tried, with which host, the status and the words.
 type Tried = (i64, Option<String>, String, String);
 
-/// Whom a spool's messages wait for: address, messages, those of them that were never refused, since
+/// Recipients for whose delivery a spool's messages wait: address, messages, those of them that were never refused, since
 /// when, how often they were refused, when the next is tried, and the last attempt; times in
 /// milliseconds since 1970.
 #[pyfunction]

@@ -172,7 +172,7 @@ impl ListServer {
         self.server().as_ref().is_some_and(sojourn_list_server::ListServer::is_running)
     }
 
-    /// Reads its configuration again and goes by it; what is to be said about it.
+    /// Reads its configuration again and goes by it; returns notes about that.
     fn reload(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| self.reloader.reload(self.again.read())).map_err(failed)
     }

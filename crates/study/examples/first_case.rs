@@ -30,5 +30,5 @@ fn run(path: &str) -> Result<String, String> {
         .map_err(|error| error.to_string())?
         .map_err(|_| "the run was stopped".to_owned())?;
     let line = |(name, value): &(String, _)| format!("{name} = {value:?}\n");
-    Ok(report.figures.iter().map(line).collect())
+    Ok(report.totals.iter().map(line).collect())
 }

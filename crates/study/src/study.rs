@@ -33,7 +33,7 @@ parameters! {
     pub struct Run: "run" {
         /// What every random stream derives from.
         pub seed: u64 = 1,
-        /// How often each case runs, each time with streams of its own.
+        /// How often each case runs, each time with other random streams.
         pub replications: NonZeroU32 = NonZeroU32::MIN,
     }
 }

@@ -89,16 +89,15 @@ def run(
 
     pairs = [options.pair(setting) for setting in settings]
     parsed = _parsed(study, pairs, more, seed=seed, replications=replications)
-    name = studies.name_of(study)
-    directory = RunDirectory(out or Path("out", name if more is None else f"{name}-x{more:g}"))
+    name = studies.name_of(study) + ("" if more is None else f"-x{more:g}")
+    directory = RunDirectory(out or Path("out", name))
     if precision is None and (precision_of or most_replications is not None):
         raise InputError("--precision-of and --most-replications: expected --precision too")
     if dry_run and precision:
         raise InputError("--dry-run: expected no --precision, which is settled by running")
     if dry_run:
         directory.expect(parsed.resolved())
-        at_a_time = studies.at_a_time(jobs, threads)
-        _plan(parsed, directory, at_a_time, as_json=as_json)
+        _plan(parsed, directory, studies.at_a_time(jobs, threads), as_json=as_json)
         return
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of or "mean", most)

@@ -26,7 +26,7 @@ from sojourn.execution.execute import (
 from sojourn.execution.progress import reporter
 from sojourn.execution.studies import meta_of, place
 from sojourn.store.ledger import Ledger, Record
-from sojourn.store.link_times import Kept, LinkTimes
+from sojourn.store.link_times import LinkTimes, LinkTimesFile
 from sojourn.store.run_directory import RunDirectory
 
 SAID = (
@@ -142,7 +142,7 @@ class Links:
         """Estimate tasks in their order, and enter each into the ledger."""
         status = Status(len(ledger) + len(tasks), len(ledger))
         for task in tasks:
-            kept = Kept(directory.links(task.case.index, task.replication))
+            kept = LinkTimesFile(directory.links(task.case.index, task.replication))
             ledger.add(self._one(task, directory, kept, status, observer))
             ledger.write(directory.cases)
             kept.drop()
@@ -152,7 +152,7 @@ class Links:
         self,
         task: Task,
         directory: RunDirectory,
-        kept: Kept,
+        kept: LinkTimesFile,
         status: Status,
         observer: Observer | None,
     ) -> Record:

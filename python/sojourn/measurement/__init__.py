@@ -1,1 +1,1 @@
-"""The real thing: what the rooms simulate, done by real systems, into the same rows."""
+"""The real thing: what the models simulate, done by real systems, into the same rows."""

@@ -36,7 +36,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of one case: columns as the simulator's, and figures of its own."""
+    """What came of one case: columns as the simulator's, and further figures."""
 
     columns: dict[str, Column]
     figures: dict[str, Value]

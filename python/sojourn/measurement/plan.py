@@ -33,7 +33,7 @@ _WITHOUT_EFFECT = (
 
 
 @dataclass(frozen=True)
-class Room:
+class QueueLimit:
     """How much may wait at a port: bytes, or packets.
 
     With a quantum each flow has a queue, and sends so many bytes in its turn.
@@ -54,7 +54,7 @@ class Plan:
     """
 
     rates: tuple[int, ...]
-    room: Room
+    limit: QueueLimit
     payload: int
     mtu: int
     congestion: str
@@ -91,7 +91,7 @@ def plan(case: Case, source: str) -> Plan:
     asked.refuse_the_rest()
     return Plan(
         rates=rates,
-        room=room,
+        limit=room,
         payload=payload,
         mtu=payload + header,
         congestion=congestion,
@@ -181,7 +181,7 @@ _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
 )
 
 
-def _queue(asked: "_Asked", full: int) -> Room:
+def _queue(asked: "_Asked", full: int) -> QueueLimit:
     """The room at a port: the packet that is being sent waits in it too, unlike the simulator's."""
     asked.only("buffer.kind", "private")
     asked.only("core_buffer", "none")
@@ -192,10 +192,10 @@ def _queue(asked: "_Asked", full: int) -> Room:
     if kind == "drr":
         asked.only("scheme.queue.counting", "bytes")
         asked.only("scheme.queue.victim", "longest")
-        return Room(size, quantum=asked.quantity("scheme.queue.quantum"))
+        return QueueLimit(size, quantum=asked.quantity("scheme.queue.quantum"))
     if counting == "packets":
-        return Room(size // _COUNTED + 1, packets=True)
-    return Room(size + full)
+        return QueueLimit(size // _COUNTED + 1, packets=True)
+    return QueueLimit(size + full)
 
 
 @dataclass

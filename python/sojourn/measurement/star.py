@@ -1,8 +1,8 @@
 """A switch with hosts around it, each in its network namespace.
 
 Links are pairs of virtual Ethernet devices, the switch is a bridge. What a link can carry a second
-is held at its two sending ends by a token bucket (tbf), whose queue is the room of the port; what
-does not fit is dropped at its tail. Links and rooms count IP packets, as the simulator does:
+is held at its two sending ends by a token bucket (tbf), whose queue is the port's; what does not
+fit is dropped at its tail. Links and queues count IP packets, as the simulator does:
 Ethernet's header is taken off (stab). TCP cuts its packets itself (gso_max_segs 1), so that none is
 larger than the MTU, and no device puts them together again (virtual devices do so only when asked).
 """
@@ -100,7 +100,7 @@ def _lay(star: Star, plan: Plan, flows: Sequence[tuple[int, int]]) -> None:
             for number, (source, destination) in enumerate(flows)
             if host in (source, destination)
         ]
-        fair = plan.room.quantum and own_flows
+        fair = plan.limit.quantum and own_flows
         lines = _fair(host, rate, plan, own_flows) if fair else _fifo(host, rate, plan)
         star.switch.batch("tc", lines)
 
@@ -111,12 +111,12 @@ def _port(host: int) -> str:
 
 def _fifo(host: int, rate: int, plan: Plan) -> list[str]:
     """The switch's port to a host: one queue."""
-    device, room = _port(host), plan.room
-    if not room.packets:
-        return [_bucket(device, rate, plan.mtu, room.size)]
+    device, limit = _port(host), plan.limit
+    if not limit.packets:
+        return [_bucket(device, rate, plan.mtu, limit.size)]
     return [
         _bucket(device, rate, plan.mtu, _UNLIMITED),
-        f"qdisc add dev {device} parent 1:1 pfifo limit {room.size}",
+        f"qdisc add dev {device} parent 1:1 pfifo limit {limit.size}",
     ]
 
 
@@ -124,7 +124,7 @@ def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) ->
     """The switch's port to a host: a queue for each flow, found by its number's TCP port.
 
     Classes that have hardly a rate borrow all of it, a quantum in turn: htb
-    goes round them by deficit round robin. Each has an equal part of the port's room: what the
+    goes round them by deficit round robin. Each has an equal part of the port's capacity: what the
     longest queue is left with where all want more.
     """
     device, burst = _port(host), _burst(rate, plan.mtu)
@@ -137,8 +137,8 @@ def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) ->
         queue = f"1:{number + 2:x}"
         lines += [
             f"class add dev {device} parent 1:1 classid {queue} htb rate 8kbit ceil {rate}bit"
-            f" burst {plan.mtu} cburst {burst} quantum {plan.room.quantum}",
-            f"qdisc add dev {device} parent {queue} bfifo limit {plan.room.size // len(flows)}",
+            f" burst {plan.mtu} cburst {burst} quantum {plan.limit.quantum}",
+            f"qdisc add dev {device} parent {queue} bfifo limit {plan.limit.size // len(flows)}",
             f"filter add dev {device} parent 1: protocol ip prio 1 u32"
             f" match ip {side} {FIRST_PORT + number} 0xffff flowid {queue}",
         ]

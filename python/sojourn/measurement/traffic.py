@@ -160,8 +160,8 @@ def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic
     Raises:
         InputError: one could not be opened.
     """
-    room = plan.room.size * (plan.mtu if plan.room.packets else 1)
-    in_flight = room + plan.mtu * 100  # no flow has more under way than fits the fabric
+    capacity = plan.limit.size * (plan.mtu if plan.limit.packets else 1)
+    in_flight = capacity + plan.mtu * 100  # no flow has more under way than fits the fabric
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two sockets a flow
     with ExitStack() as stack:

@@ -22,7 +22,7 @@ class LinkTimes:
     cpu_s: float
 
 
-class Kept:
+class LinkTimesFile:
     """The links of one case that were simulated before it was interrupted."""
 
     def __init__(self, path: Path) -> None:

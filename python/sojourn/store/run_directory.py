@@ -185,11 +185,10 @@ class RunDirectory:
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
         names = [entry.name for entry in self.path.iterdir()]
-        strangers = [n for n in names if n not in _FOLDERS and not n.endswith(".partial")]
-        if strangers:
+        others = [n for n in names if n not in _FOLDERS and not n.endswith(".partial")]
+        if others:
             raise InputError(
-                f"{self.path}: holds other files ({min(strangers)!r}) and no run;"
-                " choose another --out"
+                f"{self.path}: holds other files ({min(others)!r}) and no run; choose another --out"
             )
 
     def holds(self, study: str) -> bool:

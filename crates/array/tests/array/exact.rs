@@ -300,8 +300,8 @@ fn what_is_exact_is_said_beside_the_simulation() {
     let controller = table(&[("overhead", text("700us"))]);
     let parts = [("layout", text("single")), ("workload", workload), ("controller", controller)];
     let report = report(&parts, 14);
-    let exact = report.figures.iter().find(|(name, _)| name == "exact_mean_sojourn_ps");
-    let Some((_, Value::Float(exact))) = exact else { panic!("{:?}", report.figures) };
+    let exact = report.totals.iter().find(|(name, _)| name == "exact_mean_sojourn_ps");
+    let Some((_, Value::Float(exact))) = exact else { panic!("{:?}", report.totals) };
     expect(&sojourns(&report.rows), exact / 1e9, "bulks of mixed requests");
 }
 
@@ -322,7 +322,7 @@ fn the_moments_of_a_service_are_those_of_the_data_sheet() {
 
 /// A figure of a run.
 fn figure(report: &sojourn_core::Report, name: &str) -> Option<f64> {
-    let found = report.figures.iter().find(|(other, _)| other == name);
+    let found = report.totals.iter().find(|(other, _)| other == name);
     found.map(|(_, value)| match value {
         Value::Float(number) => *number / 1e9,
         other => panic!("{other}"),
@@ -394,8 +394,8 @@ fn split_merge_is_said_exactly() {
 fn where_nothing_is_known_it_says_why() {
     let said = |parts: &[(&str, Value)]| {
         let report = report(parts, 120);
-        let words = report.figures.iter().find(|(name, _)| name == "analysis");
-        let Some((_, Value::Text(words))) = words else { panic!("{:?}", report.figures) };
+        let words = report.totals.iter().find(|(name, _)| name == "analysis");
+        let Some((_, Value::Text(words))) = words else { panic!("{:?}", report.totals) };
         assert_eq!(figure(&report, "least_mean_sojourn_ps"), None);
         words.clone()
     };

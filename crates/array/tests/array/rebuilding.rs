@@ -39,7 +39,7 @@ fn raid(kind: &str, failed: Value) -> Value {
 }
 
 fn figure(report: &Report, name: &str) -> Option<i64> {
-    let found = report.figures.iter().find(|(key, _)| key == name)?;
+    let found = report.totals.iter().find(|(key, _)| key == name)?;
     match found.1 {
         Value::Int(count) => Some(count),
         _ => None,

@@ -58,7 +58,7 @@ impl Decomposition {
             received,
             acknowledged,
         };
-        let Report { mut rows, series, figures: totals } =
+        let Report { mut rows, series, totals } =
             report(Keep::Rows, self.ready.played(), &ideals, &[], &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
@@ -66,7 +66,7 @@ impl Decomposition {
             ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
         };
         let totals = totals.into_iter().filter(known).chain(self.totals(times)).collect();
-        Ok(Report { rows, series, figures: totals })
+        Ok(Report { rows, series, totals })
     }
 
     fn check(&self, times: &[LinkTimes]) -> Result<(), String> {

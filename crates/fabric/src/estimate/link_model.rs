@@ -47,7 +47,7 @@ pub struct LinkTimes {
 #[derive(Clone, Copy, Debug)]
 struct End {
     rate: Rate,
-    /// Delay of its own link, and of all links between that and the one that is simulated.
+    /// Delay of its link, and of all links between that and the one that is simulated.
     near: Span,
     far: Span,
 }

@@ -95,7 +95,7 @@ impl Run {
 
     pub(crate) fn kept(ready: &Ready, keep: Keep) -> Run {
         let report = ready.run(keep, 1, &Progress::default()).expect("nobody cancels");
-        let Report { rows, series, figures } = report;
+        let Report { rows, series, totals: figures } = report;
         Run { rows, series, figures }
     }
 

@@ -52,7 +52,7 @@ pub(super) fn report(world: &World<Met, DeliveryRecorder>, warmup: u32) -> Repor
         rows(recorder, warmup as usize)
     };
     let series = recorder.series.as_ref().map(Series::rows).unwrap_or_default();
-    Report { rows, figures: figures(world), series }
+    Report { rows, totals: totals(world), series }
 }
 
 fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {
@@ -127,7 +127,7 @@ fn padded(mut values: Vec<i64>, none: usize) -> Vec<i64> {
     values
 }
 
-fn figures(world: &World<Met, DeliveryRecorder>) -> Vec<(String, Value)> {
+fn totals(world: &World<Met, DeliveryRecorder>) -> Vec<(String, Value)> {
     let (recorder, ended) = (&world.observer, world.now().since(Time::ZERO).seconds());
     let totals = recorder.totals;
     let all = (recorder.list.len() * recorder.times.len()) as u64;

@@ -101,7 +101,7 @@ def plan(
     """
     from sojourn._internal.terminal import doing
     from sojourn.mail import plan as planning
-    from sojourn.mail.plan.predict import Scene
+    from sojourn.mail.plan.predict import Scenario
     from sojourn.mail.plan.rules import parse
     from sojourn.mail.plan.search import Limits
     from sojourn.mail.plan.show import show
@@ -122,9 +122,9 @@ def plan(
             bytes_ = options.size("--memory", memory)
             most = planning.sessions_within(bytes_, world.subscribers, messages)
             sessions = min(sessions, most)
-        scene = Scene(world, out, burst, machine, seed)
+        scenario = Scenario(world, out, burst, machine, seed)
         planned = planning.plan(
-            scene,
+            scenario,
             Limits(sessions, destination, network, recipients, own),
             config=config,
             percentile=int(percentile),

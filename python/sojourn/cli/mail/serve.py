@@ -1,4 +1,4 @@
-"""`sojourn mail serve`: a list server that takes mail from other programs."""
+"""`sojourn mail serve` and `reload`: a list server that takes mail from other programs."""
 
 import sys
 from pathlib import Path
@@ -88,3 +88,17 @@ def _say_where(server: "ListServer") -> None:
 
 def _say(what: str) -> None:
     click.echo(f"sojourn: {what}", err=True)
+
+
+@click.command(short_help="Have a server read its configuration again.")
+@click.argument("config", type=options.PATH)
+def reload(config: Path) -> None:
+    """Have the running server of CONFIG read it again and go by it.
+
+    Sessions keep what they began with. A configuration that cannot be used is refused, and the
+    server goes on as it was. The exit code is 2 then. SIGHUP does the same.
+    """
+    from sojourn._internal.terminal import print_lines
+    from sojourn.mail import serving
+
+    print_lines([*serving.reload(config), "reloaded"])

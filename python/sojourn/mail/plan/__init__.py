@@ -14,7 +14,7 @@ from sojourn.analysis.statistics import Interval
 from sojourn.mail.plan.causes import Cause, explain
 from sojourn.mail.plan.elsewhere import MAILERS, Wanted
 from sojourn.mail.plan.policy import Policy, given, resolved, settings
-from sojourn.mail.plan.predict import Predicted, Scene
+from sojourn.mail.plan.predict import Predicted, Scenario
 from sojourn.mail.plan.search import Limits, Search, Step
 
 # Of the server with Python around it: its peak, measured at 2,000 subscribers on 400 domains, 4,000
@@ -52,7 +52,7 @@ class Planned:
     """A plan.
 
     Attributes:
-        scene: what it was made for.
+        scenario: what it was made for.
         percentile: the share whose time was to be short, in per cent.
         now: the present policy, as it is; without its limits kept.
         plan: the policy that was found.
@@ -62,7 +62,7 @@ class Planned:
         elsewhere: settings of other mailers that come nearest to it, by mailer.
     """
 
-    scene: Scene
+    scenario: Scenario
     percentile: int
     now: Side
     plan: Side
@@ -77,20 +77,20 @@ class Planned:
         Raises:
             OSError: they cannot be written.
         """
-        folder = self.scene.folder
+        folder = self.scenario.folder
         folder.mkdir(parents=True, exist_ok=True)
         found = {"settings": folder / "settings.toml", "study": folder / "study.toml"}
         replications = len(self.plan.predicted.delays_s)
         write_text(found["settings"], self.settings)
-        study = self.scene.study(self.plan.policy, replications=replications)
+        study = self.scenario.study(self.plan.policy, replications=replications)
         write_text(found["study"], study)
         return {what: str(path) for what, path in found.items()}
 
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""
         return {
-            "subscribers": self.scene.world.subscribers,
-            "unknown_domains": self.scene.world.strangers,
+            "subscribers": self.scenario.world.subscribers,
+            "unknown_domains": self.scenario.world.unknown_domains,
             "percentile": self.percentile,
             "tried": self.tried,
             "now": self.now.to_dict(),
@@ -117,7 +117,7 @@ def sessions_within(memory_bytes: int, subscribers: int, messages: int) -> int:
 
 
 def plan(
-    scene: Scene,
+    scenario: Scenario,
     limits: Limits,
     *,
     config: Path | None,
@@ -128,7 +128,7 @@ def plan(
     """Search a policy for a list, predict what it does, and say what remains.
 
     Args:
-        scene: the internet, the messages and the machine.
+        scenario: the internet, the messages and the machine.
         limits: what the policy may ask for.
         config: the settings there are now; the defaults where None.
         percentile: the share whose time is to be short, in per cent.
@@ -139,19 +139,19 @@ def plan(
         InputError: the settings cannot be read.
         SpecError: they are none, or the internet's file is none.
     """
-    present = resolved(scene.parsed(given(config)).resolved())
-    search = Search(scene, limits, percentile, say)
+    present = resolved(scenario.parsed(given(config)).resolved())
+    search = Search(scenario, limits, percentile, say)
     best, steps = search.best(limits.within(present))
     sides = []
     for name, policy in (("now", present), ("plan", best)):
         say(f"what holds back: {name}")
-        causes = explain(scene, policy, replications)
+        causes = explain(scenario, policy, replications)
         say(f"one mailing: {name}")
-        predicted = scene.predict(policy, replications)
-        sides.append(Side(policy, predicted, scene.of_one(policy, predicted), causes))
+        predicted = scenario.predict(policy, replications)
+        sides.append(Side(policy, predicted, scenario.of_one(policy, predicted), causes))
     wanted = Wanted.of(best)
     return Planned(
-        scene=scene,
+        scenario=scenario,
         percentile=percentile,
         now=sides[0],
         plan=sides[1],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sojourn._internal.registry import topic
 from sojourn.analysis.statistics import Interval
 from sojourn.mail.plan.policy import Policy
-from sojourn.mail.plan.predict import NOTHING, PERCENTILES, Scene, sooner
+from sojourn.mail.plan.predict import NOTHING, PERCENTILES, Scenario, sooner
 
 _EVERYTHING = "everything"
 
@@ -46,12 +46,12 @@ def names() -> list[str]:
     return [entry["name"] for entry in topic("causes") if entry["name"] != NOTHING]
 
 
-def explain(scene: Scene, policy: Policy, replications: int) -> list[Cause]:
+def explain(scenario: Scenario, policy: Policy, replications: int) -> list[Cause]:
     """The share of each cause in the delay under a policy, the largest first, all of them last."""
-    whole = scene.predict(policy, replications)
+    whole = scenario.predict(policy, replications)
     found = []
     for name in names():
-        without = scene.predict(policy, replications, without=name)
+        without = scenario.predict(policy, replications, without=name)
         shares = {percentile: sooner(without, whole, percentile) for percentile in PERCENTILES}
         found.append(Cause(name, shares, without.delivered))
     return sorted(found, key=lambda cause: cause.name == _EVERYTHING)

@@ -32,7 +32,7 @@ _OFF, _JITTER = 0.06, "3ms"
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """What a policy is tried on.
 
     Attributes:

@@ -16,7 +16,7 @@ from typing import Any
 from sojourn._internal.formats import toml_value
 from sojourn.mail.plan import rules
 from sojourn.mail.plan.policy import Policy, changed
-from sojourn.mail.plan.predict import PERCENTILES, Predicted, Scene, sooner
+from sojourn.mail.plan.predict import PERCENTILES, Predicted, Scenario, sooner
 from sojourn.mail.plan.rules import Rule
 
 REPLICATIONS = 5
@@ -98,13 +98,13 @@ class Search:
     """A search for a policy.
 
     Attributes:
-        scene: what policies are tried on.
+        scenario: what policies are tried on.
         limits: what they may ask for.
         percentile: the share whose time is to be short, in per cent.
         say: is called with what is being done.
     """
 
-    scene: Scene
+    scenario: Scenario
     limits: Limits
     percentile: int
     say: Callable[[str], None]
@@ -188,8 +188,8 @@ class Search:
         return all(interval is not None and interval[0] >= -_HARDLY for interval in intervals)
 
     def _predicted(self, policy: Policy) -> Predicted:
-        key = self.scene.parsed(policy).resolved()
+        key = self.scenario.parsed(policy).resolved()
         if key not in self._known:
             self.say(f"policy {len(self._known) + 1}")
-            self._known[key] = self.scene.predict(policy, REPLICATIONS)
+            self._known[key] = self.scenario.predict(policy, REPLICATIONS)
         return self._known[key]

@@ -26,8 +26,8 @@ def show(planned: Planned, files: Mapping[str, str]) -> None:
 
 
 def _whom(planned: Planned) -> str:
-    world = planned.scene.world
-    unknown = f", {world.strangers:,} domains unknown" if world.strangers else ""
+    world = planned.scenario.world
+    unknown = f", {world.unknown_domains:,} domains unknown" if world.unknown_domains else ""
     return f"{world.subscribers:,} subscribers{unknown}"
 
 

@@ -28,13 +28,13 @@ class World:
     Attributes:
         table: as a study has it under `internet`.
         subscribers: of the list.
-        strangers: how many of the list's domains nothing was known of.
+        unknown_domains: how many of the list's domains nothing was known of.
         listed: whether a file has its hosts; those of a preset are drawn in each replication.
     """
 
     table: str
     subscribers: int
-    strangers: int = 0
+    unknown_domains: int = 0
     listed: bool = False
 
 
@@ -92,12 +92,12 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
         raise InputError(f"{path}: no domains in it, expected what sojourn mail fit writes")
     if addresses is None:
         number = sum(int(row["subscribers"]) for row in rows)
-        strangers = 0
+        unknown_domains = 0
     else:
         counts = Counter(_domain(address) for address in addresses)
         known = {row["domain"]: row for row in rows}
         stream = np.random.default_rng(_SEED)
-        strangers = len(counts.keys() - known.keys())
+        unknown_domains = len(counts.keys() - known.keys())
         rows = [
             {**known.get(name, rows[stream.integers(len(rows))]), "domain": name}
             | {"subscribers": str(count)}
@@ -112,7 +112,7 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     if addresses is not None:
         write_text(folder / _ORDER, "".join(f"{_domain(address)}\n" for address in addresses))
         table["order"] = _ORDER
-    return World(toml_value(table), number, strangers, listed=True)
+    return World(toml_value(table), number, unknown_domains, listed=True)
 
 
 def _domain(address: str) -> str:

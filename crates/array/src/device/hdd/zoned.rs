@@ -35,7 +35,7 @@ parameters! {
         pub inner_track: Track,
         /// Bytes in a sector.
         pub sector: Bytes = Bytes(512),
-        /// How many heads, each with a surface of its own: what a cylinder holds. Together with the
+        /// How many heads, one a surface: what a cylinder holds. Together with the
         /// time of a switch between them it matters for mechanical positioning and addresses alone.
         pub heads: u8 [1..=u8::MAX] = 1,
         /// How long a switch to another head of the same cylinder takes; by default as long as a

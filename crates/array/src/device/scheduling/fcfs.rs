@@ -5,7 +5,7 @@ use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
 parameters! {
-    /// First come, first served, each with a positioning of its own; the second phase of a write
+    /// First come, first served, each with a separate positioning; the second phase of a write
     /// before all else, without interrupting (paper section 3.3).
     pub struct Fcfs: "fcfs" {}
 }

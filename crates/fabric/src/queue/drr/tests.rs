@@ -124,7 +124,7 @@ impl Plain {
 }
 
 proptest! {
-    /// The same flows are served and lose packets, in the same order.
+    /// Both queues serve the same flows in the same order, and drop the same packets.
     #[test]
     fn agrees_with_plain_lists(
         steps in prop::collection::vec((0u32..8, select(vec![40u16, 400, 1000, 1500]), 0u8..5), 1..300),
