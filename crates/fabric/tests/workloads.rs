@@ -1,4 +1,4 @@
-//! Which flows arrive: loads come out, nobody sends to itself, files are read or refused; and the
+//! Which flows arrive: loads come out, no host sends to itself, files are read or refused; and the
 //! fabrics they run on have the shapes they are said to have.
 
 use proptest::prelude::*;

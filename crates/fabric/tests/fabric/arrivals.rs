@@ -91,7 +91,7 @@ fn sizes_can_come_from_a_file() {
     assert!(refused("webserch").names.contains(&"websearch"));
 }
 
-/// Every host sends and every host is sent to, nobody by itself; Sattolo's shuffle gives each of
+/// Every host sends and every host is sent to, none by itself; Sattolo's shuffle gives each of
 /// the (n - 1)! cycles, for four hosts six, as often.
 #[test]
 fn a_permutation_has_no_fixed_points() {

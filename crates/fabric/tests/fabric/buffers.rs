@@ -11,7 +11,7 @@ use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::Priority;
 use sojourn_fabric::{Buffer, Flow, PacketScheme};
 
-/// Hosts whose own ports have room for all they ever send.
+/// Hosts whose own ports can hold all they ever send.
 fn endless() -> PacketScheme {
     scheme(all_at_once(), drop_tail(1_000_000_000))
 }
@@ -190,8 +190,8 @@ fn a_deep_memory_drops_nothing() {
     }
 }
 
-/// Two racks, one spine: two hosts of each send to one host of the other. Leaves have room for one
-/// packet only, the spine for all, or the other way round: packets are lost where there is no room,
+/// Two racks, one spine: two hosts of each send to one host of the other. Leaves can hold one
+/// packet only, the spine all, or the other way round: packets are lost where the memory is full,
 /// and nowhere else.
 #[test]
 fn the_core_has_a_memory_of_its_own() {
@@ -221,7 +221,7 @@ fn the_core_has_a_memory_of_its_own() {
     assert_eq!((same, of_core, small_all), run(&small, None));
 }
 
-/// Hosts whose own ports have room for all, and who send all at once.
+/// Hosts whose own ports can hold all, and which send all at once.
 fn endless_lab(topology: &Topology) -> Lab {
     Lab::new(topology.clone(), endless())
 }

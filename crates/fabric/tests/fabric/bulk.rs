@@ -29,7 +29,7 @@ fn run(lab: &Lab, bulk: Bulk) -> Run {
     Run::of(&lab.ready(Arrivals::Bulk(bulk).into(), ""))
 }
 
-/// NewReno over drop-tail ports with room for everything.
+/// NewReno over drop-tail ports that can hold everything.
 fn deep() -> sojourn_fabric::PacketScheme {
     scheme(TransportKind::NewReno(new_reno(10)), drop_tail(256_000_000))
 }

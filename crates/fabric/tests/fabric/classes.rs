@@ -57,7 +57,7 @@ fn strict_priority_goes_before_size() {
     assert_eq!(slots(&strict, &three), [9, 5, 3]);
 }
 
-/// A class that overflows takes nothing of another's room: 40 answers at once into one host lose
+/// A class that overflows takes nothing of another's buffer: 40 answers at once into one host lose
 /// packets, and the flow of the other class beside them loses none.
 #[test]
 fn a_class_has_its_own_buffer() {

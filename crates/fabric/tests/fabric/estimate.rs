@@ -72,7 +72,7 @@ fn senders_behind_one_link_take_what_they_take_in_the_whole_fabric() {
     }
 }
 
-/// The same through the whole of it: senders that have sent all before they send again wait behind
+/// Also through the whole estimate: senders that have sent all before they send again wait behind
 /// the one link alone, and each flow with its own delay there has the engine's very time.
 #[test]
 fn own_delays_at_one_link_give_the_times_of_the_whole_fabric() {
@@ -178,7 +178,7 @@ fn links_that_are_alike_are_simulated_once() {
 proptest! {
     #![proptest_config(cases(12))]
 
-    /// Every flow has a row, is no quicker than alone, and crosses a path of links of its own; each
+    /// Every flow has a row, is no quicker than alone, and crosses its own path of links; each
     /// link's flows are those whose paths have it.
     #[test]
     fn no_flow_is_lost(
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// The same case, the same seed: the same estimate, and the flows are those of the packet engine.
+/// One case and one seed give one estimate, and the flows are those of the packet engine.
 #[test]
 fn an_estimate_is_of_the_flows_that_are_simulated() {
     let lab = Lab::new(Topology::LeafSpine(leaf_spine(2, 4, 2, 1)), hashed("DCTCP"));

@@ -14,7 +14,7 @@ use sojourn_fabric::{Balance, Flow, PacketScheme};
 
 const NS: u64 = 1_000;
 
-/// Nobody waits for anybody but those before it in line.
+/// A packet waits for none but those before it in line.
 fn fifo() -> PacketScheme {
     scheme(all_at_once(), drop_tail(100_000_000))
 }
@@ -186,7 +186,7 @@ fn two_flows_share_a_link_fairly_in_line() {
     }
 }
 
-/// The same link under pFabric: the shorter flow takes all slots until it is done, whichever
+/// That link under pFabric: the shorter flow takes all slots until it is done, whichever
 /// number it has, then the longer one: shortest remaining first. A buffer of 15 packets is enough
 /// for the window of 12 that waits.
 #[test]
@@ -300,7 +300,7 @@ fn slow_start_doubles_each_round_trip() {
     }
 }
 
-/// The same with an ACK for every second packet, and for the last one, which is acknowledged at
+/// Times by hand with an ACK for every second packet, and for the last one, which is acknowledged at
 /// once: each ACK opens the window by one and releases three packets.
 #[test]
 fn delayed_acknowledgements_cover_two_packets() {

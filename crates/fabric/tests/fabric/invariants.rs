@@ -253,7 +253,7 @@ proptest! {
         prop_assert!(under_way <= 2 * run.rows.ints("retransmits")[last]);
     }
 
-    /// The same case gives the same rows and totals.
+    /// One case gives one set of rows and totals.
     #[test]
     fn the_same_case_gives_the_same_results((lab, flows) in labs()) {
         prop_assert_eq!(lab.run(&flows), lab.run(&flows));
@@ -322,7 +322,7 @@ proptest! {
         }
         let mut flows = flows(&lab.topology, draws);
         let fast = lab.run(&flows);
-        // Nobody doubles its timer up to the minute where that ends.
+        // No sender doubles its timer up to the minute where that ends.
         prop_assume!(fast.rows.ints("timeouts").iter().all(|&timeouts| timeouts < 8));
         slow_down(&mut lab);
         for flow in &mut flows {

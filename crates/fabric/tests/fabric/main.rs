@@ -1,4 +1,4 @@
-//! The fabric room from outside: whole runs against times computed by hand, exact queues, and
+//! The fabric model from outside: whole runs against times computed by hand, exact queues, and
 //! invariants on random fabrics.
 
 mod arrivals;

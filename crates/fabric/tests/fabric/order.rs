@@ -1,4 +1,4 @@
-//! Who overtakes whom: one path and one line keep packets in order, several paths do not.
+//! Which packets overtake which: one path and one line keep packets in order, several paths do not.
 
 use crate::common::*;
 use crate::witness::{Log, watch};
@@ -56,7 +56,7 @@ fn one_path_and_one_line_keep_the_order() {
     assert_eq!(overtaken_over(Balance::Ecmp, Priority::None(defaults()), &huge), 0);
 }
 
-/// The same load sprayed: nothing is lost, and yet packets are resent, because later ones overtake
+/// That load sprayed: nothing is lost, and yet packets are resent, because later ones overtake
 /// them on other paths. This is why the paper switches fast retransmit off (section 3).
 #[test]
 fn spraying_makes_fast_retransmit_resend_what_is_not_lost() {

@@ -28,7 +28,7 @@ fn paths(network: &Network, switch: u32, to: u16) -> (u64, usize) {
     found.expect("at least one next hop")
 }
 
-/// The same from host to host.
+/// Paths from host to host.
 fn between(network: &Network, from: u16, to: u16) -> (u64, usize) {
     let switch = network.links[usize::from(from)].to as usize - network.hosts;
     let (ways, length) = paths(network, switch as u32, to);

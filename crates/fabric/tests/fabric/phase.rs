@@ -140,8 +140,8 @@ fn singles() -> Vec<Single> {
     vec![
         single("4 MB", 2000, 0.0975, 1.493, 4_000_000),
         single("1 MB", 1000, 0.2955, 4.241, 1_000_000),
-        // Hosts take no time in ns-3, so that it has phase effects of its own. For 0.5 MB, for no SACK
-        // and for links of different lengths the figures are of ns-3 with hosts that take the time of
+        // Hosts take no time in ns-3, so that it has other phase effects. For 0.5 MB, for no SACK
+        // and for links of different lengths the numbers are of ns-3 with hosts that take the time of
         // ours (`ns3_single_switch.cc` beside this file): three seeds, one of 0.5 MB, and five of links.
         single("0.5 MB", 1000, 0.3195, 4.596, 500_000),
         Single {

@@ -297,7 +297,7 @@ fn a_load_of_the_fabric_wants_a_fabric() {
     assert_eq!(count(spines, 0.05, LoadOf::Fabric), Ok(10));
 }
 
-/// Each host has a delay of its own, the same in all cases of a replication, and one that nobody is
+/// Each host has a separate delay, the same in all cases of a replication, and one that no other host is
 /// in the way of still needs no more than the best possible time.
 #[test]
 fn hosts_are_differently_far_away() {
@@ -322,7 +322,7 @@ fn hosts_are_differently_far_away() {
     assert!(run.fcts()[0] > trip && run.fcts()[0] < trip + 5_000_000);
 }
 
-/// Each host's link has a clock of its own, the same in all cases of a replication: packets of one
+/// Each host's link has a separate clock, the same in all cases of a replication: packets of one
 /// size take differently long, and a flow alone still needs no more than the best possible time.
 #[test]
 fn clocks_are_off_by_millionths() {

@@ -207,8 +207,8 @@ fn new_reno_fills_a_hole_a_round_trip() {
     assert_eq!(retransmits_and_timeouts(&outcome), (2, 0));
 }
 
-/// The same with SACK (RFC 6675): flight 8, so the window becomes 4. Hole 2 goes at once. When 8 has
-/// arrived three packets above hole 5 have, which is lost then: 9 and the resent 2 leave it room. By
+/// That loss with SACK (RFC 6675): flight 8, so the window becomes 4. Hole 2 goes at once. When 8 has
+/// arrived three packets above hole 5 have, which is lost then: 9 and the resent 2 leave place for it. By
 /// the letter of rule 4 the last hole is rescued once 2 is acknowledged, though it is under way.
 #[test]
 fn sack_fills_all_holes_in_one_round_trip() {
@@ -230,7 +230,7 @@ fn after_a_time_out_slow_start_ends_at_half_the_flight() {
     assert_eq!(retransmits_and_timeouts(&outcome), (10, 1));
 }
 
-/// The same when the packet is lost once more: the threshold stays where it is (RFC 5681, 3.1), and
+/// That loss when the packet is lost once more: the threshold stays where it is (RFC 5681, 3.1), and
 /// the timer waits twice as long.
 #[test]
 fn the_threshold_is_held_when_the_same_packet_runs_out_of_time_again() {

@@ -1,5 +1,5 @@
 //! Watches a run from inside, through the engine's own seams: a transport that writes down what
-//! its hosts send and receive and loses what it is told to, over queues that count what their
+//! its hosts send and receive and loses what a test wants lost, over queues that count what their
 //! ports do.
 
 use crate::common::Lab;
