@@ -6,12 +6,13 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_list_server::{DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control};
+use sojourn_list_server::{
+    Address, DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control,
+};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
 use sojourn_mail_engine::{MessageId, Operation, Selection};
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::private;
-use sojourn_smtp::Address;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;

@@ -18,11 +18,11 @@ use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
 use sojourn_fabric::{Buffer, Packets, Scheme};
-use sojourn_mail_engine::policy::{
-    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
-};
 use sojourn_mail_model as mail;
 use sojourn_mail_model::internet;
+use sojourn_mail_model::policy::{
+    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+};
 use sojourn_mail_model::world::Machine;
 
 /// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
