@@ -6,12 +6,13 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_list_server::{DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control};
+use sojourn_list_server::{
+    Address, DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control,
+};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
 use sojourn_mail_engine::{MessageId, Operation, Selection};
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::private;
-use sojourn_smtp::Address;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -155,7 +156,8 @@ impl MailServer {
 
     /// Stops it; how many messages are left in the spool, and how many sessions had to be cut.
     fn stop(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
-        let running = self.running.lock().expect("no thread panics while it holds the server").take();
+        let running =
+            self.running.lock().expect("no thread panics while it holds the server").take();
         let running = running.ok_or_else(|| PyRuntimeError::new_err("it is stopped already"))?;
         let left = py.detach(|| running.stop());
         Ok((left.messages, left.cut))

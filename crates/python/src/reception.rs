@@ -5,9 +5,8 @@ use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_list_server::{
-    Dkim, KeyFile, Lines, Log, Reloader, Serving, SubscriberStore, hash_password,
+    Address, Dkim, KeyFile, Lines, Log, Reloader, Serving, SubscriberStore, hash_password,
 };
-use sojourn_smtp::Address;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};

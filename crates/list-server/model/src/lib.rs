@@ -16,3 +16,5 @@ pub use arrivals::{Arrivals, Daily, Poisson, Regular};
 pub use bottleneck::Cause;
 pub use case::{List, MailCase, Policy};
 pub use rows::VOCABULARY;
+/// The decisions of the list server that a study may set.
+pub use sojourn_mail_engine::policy;

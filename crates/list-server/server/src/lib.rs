@@ -21,28 +21,30 @@ mod settings;
 mod smtp_in;
 mod tally;
 
-pub use crate::delivery::local::LocalDelivery;
-pub use crate::delivery::mail::Mail;
-pub use crate::delivery::request::{Refused, Sessions, StopReport};
-pub use crate::delivery::server::{DeliveryServer, ServerHandle, StartError};
-pub use crate::delivery::smtp_out::tls::TlsError;
-pub use crate::error::SetupError;
-pub use crate::event::{Observer, ServerEvent};
-pub use crate::http::live::Shown;
-pub use crate::http::live::access::Live;
-pub use crate::lists::keys::{KEYS_MAX, KeyFile};
-pub use crate::lists::signing::{Dkim, sign_often};
-pub use crate::lists::subscribers::{
+pub use delivery::local::LocalDelivery;
+pub use delivery::mail::Mail;
+pub use delivery::request::{Refused, Sessions, StopReport};
+pub use delivery::server::{DeliveryServer, ServerHandle, StartError};
+pub use delivery::smtp_out::tls::TlsError;
+pub use error::SetupError;
+pub use event::{Observer, ServerEvent};
+pub use http::live::Shown;
+pub use http::live::access::Live;
+pub use lists::keys::{KEYS_MAX, KeyFile};
+pub use lists::signing::{Dkim, sign_often};
+pub use lists::subscribers::{
     COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered, SUSPENDED_DAYS,
     SubscriberError, SubscriberStore, Unverified,
 };
-pub use crate::lists::unsubscribe::Unsubscribe;
-pub use crate::log::{Lines, Log};
-pub use crate::registry::registry;
-pub use crate::settings::{Families, Network, Settings, complete};
-pub use crate::smtp_in::privileges::give;
-pub use crate::smtp_in::reload::{NotReloaded, needs_restart};
-pub use crate::smtp_in::server::{ListServer, Reloader, ServeError};
-pub use crate::smtp_in::settings::{Certificate, Listener, Rules, Serving};
-pub use crate::smtp_in::submitters::{NotASubnet, Pattern, Program, Subnet, User, hash_password};
-pub use crate::tally::{Count, Tally, Trouble};
+pub use lists::unsubscribe::Unsubscribe;
+pub use log::{Lines, Log};
+pub use registry::registry;
+pub use settings::{Families, Network, Settings, complete};
+pub use smtp_in::privileges::give;
+pub use smtp_in::reload::{NotReloaded, needs_restart};
+pub use smtp_in::server::{ListServer, Reloader, ServeError};
+pub use smtp_in::settings::{Certificate, Listener, Rules, Serving};
+pub use smtp_in::submitters::{NotASubnet, Pattern, Program, Subnet, User, hash_password};
+/// Senders and recipients of [`Mail`].
+pub use sojourn_smtp::Address;
+pub use tally::{Count, Tally, Trouble};

@@ -4,10 +4,10 @@ use super::{Model, Part, Topic};
 use sojourn_core::files::{Open, text};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams};
-use sojourn_mail_engine::policy::{
+use sojourn_mail_model::internet::{Internet, Peer};
+use sojourn_mail_model::policy::{
     CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
 };
-use sojourn_mail_model::internet::{Internet, Peer};
 use sojourn_mail_model::world::Machine;
 use sojourn_mail_model::{Arrivals, Cause, List, MailCase, Policy};
 
