@@ -200,7 +200,7 @@ impl Scheme {
     /// The known schemes, documented.
     pub fn entries() -> Vec<Entry> {
         let entry = |known: &Known| {
-            let scheme = PacketScheme::known(known.name).expect("it is known");
+            let scheme = PacketScheme::known(known.name).expect("a scheme of the list");
             let mut entry = PacketScheme::entry();
             let table = scheme.write_table();
             for field in &mut entry.parameters {

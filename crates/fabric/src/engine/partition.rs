@@ -97,7 +97,7 @@ impl Placing<'_> {
             for side in self.neighbours(switch).filter_map(|near| of[near]) {
                 links[side] += 1;
             }
-            let most = links.iter().copied().max().expect("there is a side");
+            let most = links.iter().copied().max().expect("a partition has at least one side");
             let sides: Vec<usize> = (0..links.len()).filter(|&side| links[side] == most).collect();
             match sides[..] {
                 [side] => self.place(switch, side),

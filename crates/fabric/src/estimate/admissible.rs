@@ -30,7 +30,8 @@ impl FabricCase {
         }
         if !scheme.transport.is_estimable_by_link() {
             let names = TransportKind::estimable_by_link();
-            let (last, others) = names.split_last().expect("some transport is estimable by link");
+            let (last, others) =
+                names.split_last().expect("a transport of the list is estimable by link");
             let expected = format!(
                 "a transport to estimate that looks at the links of a path one by one: {} or {last}",
                 others.join(", ")

@@ -104,10 +104,12 @@ impl Decomposition {
         let mut stream = self.ready.streams.stream("estimate", number.into());
         let mut of_link = |link: u32| {
             let simulated = self.simulated[link as usize];
-            let known = known[simulated as usize].as_ref().expect("it was simulated");
+            let known = known[simulated as usize]
+                .as_ref()
+                .expect("a link of the combination was simulated");
             if self.settings.draws == Draws::Own && simulated == link {
                 let place = self.crossings.of(link).binary_search(&number);
-                let own = known.own[place.expect("it crosses the link")];
+                let own = known.own[place.expect("a flow of a link crosses it")];
                 return (own != LOST).then_some(own);
             }
             known.like.draw(flow.bytes, packets, &mut stream)

@@ -80,7 +80,8 @@ impl<'a> LinkModel<'a> {
             let flow = ready.jobs.flows[number as usize];
             model.flows.push(flow);
             let path: Vec<u32> = crossings.path(network, number, &flow).collect();
-            let place = path.iter().position(|&port| port == link).expect("it crosses the link");
+            let place =
+                path.iter().position(|&port| port == link).expect("a flow of a link crosses it");
             if let [own, between @ ..] = &path[..place] {
                 let LinkSpec { rate, delay } = spec(*own);
                 let end = End { rate, near: delay, far: crossing(between) };

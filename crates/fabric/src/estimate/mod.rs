@@ -45,7 +45,7 @@ parameters! {
         /// Whether the last acknowledgement waits on its way back.
         pub acks: Acks = Acks::Wait,
         /// DelayBuckets are kept by flow size, in buckets of at least so many flows, ...
-        pub bucket_flows: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        pub bucket_flows: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
         /// ... the largest of which is at least so many times as large as the smallest.
         pub bucket_span: f64 = 2.0,
     }

@@ -168,7 +168,7 @@ impl Queue for PFabricPort {
             Dequeue::Best => self.waiting.pop(),
             Dequeue::EarliestOfFlow => Some(self.waiting.remove(self.earliest_of_flow(arena))),
         };
-        let id = next.expect("some packet waits").id;
+        let id = next.expect("a queue that is asked has a packet").id;
         self.capacity.give(arena.known(id).size);
         id
     }

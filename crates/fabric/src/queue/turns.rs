@@ -27,7 +27,7 @@ impl Turns {
 
     /// Takes the packet whose turn it is; some packet waits.
     pub(super) fn pop(&mut self, arena: &PacketArena) -> PacketId {
-        let (flow, mut line) = self.lines.pop_front().expect("some packet waits");
+        let (flow, mut line) = self.lines.pop_front().expect("a queue that is asked has a packet");
         let id = line.pop(arena);
         if !line.is_empty() {
             self.lines.push_back((flow, line));

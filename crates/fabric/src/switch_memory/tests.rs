@@ -16,7 +16,10 @@ fn settings(pairs: &[(&str, &str)]) -> Value {
 
 fn plan(pairs: &[(&str, &str)], ports: usize) -> MemoryPlan {
     let buffer = Buffer::read(&settings(pairs)).expect("a buffer");
-    buffer.plan(&vec![Rate::gbps(10); ports]).expect("it fits").expect("a memory")
+    buffer
+        .plan(&vec![Rate::gbps(10); ports])
+        .expect("a buffer that fits the ports")
+        .expect("a memory")
 }
 
 /// A fraction, so that the twin's thresholds are exact.
@@ -84,7 +87,7 @@ fn presets_give_the_numbers_of_their_sources() {
     let queues = |name: &str, gbps: &[u64]| -> Vec<u64> {
         let buffer = Buffer::read(&Value::Text(name.to_owned())).expect("a preset");
         let ports: Vec<Rate> = gbps.iter().map(|&gbps| Rate::gbps(gbps)).collect();
-        let plan = buffer.plan(&ports).expect("it fits").expect("a memory");
+        let plan = buffer.plan(&ports).expect("a buffer that fits the ports").expect("a memory");
         plan.queues.iter().map(|quota| quota.cap).collect()
     };
     assert_eq!(queues("jericho", &[10, 40, 100]), [50_000_000, 200_000_000, 500_000_000]);

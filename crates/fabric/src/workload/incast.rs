@@ -13,11 +13,11 @@ parameters! {
     /// each of `fan_in` others, also chosen at random, all at once.
     pub struct Incast: "incast" {
         /// How many hosts answer at once.
-        pub fan_in: NonZeroU32 = NonZeroU32::new(8).expect("some"),
+        pub fan_in: NonZeroU32 = NonZeroU32::new(8).expect("above zero"),
         /// Size of each answer.
         pub size: Bytes = Bytes(64_000),
         /// How many rounds.
-        pub rounds: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        pub rounds: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
         /// Time from one round to the next.
         pub every: Span = Span::from_ms(1),
     }

@@ -192,7 +192,9 @@ impl Workload {
         }
         let table = self.write();
         let given = match &table {
-            Some(Value::Table(table)) => table.get(key).expect("it is a key of the kind"),
+            Some(Value::Table(table)) => {
+                table.get(key).expect("a parameter of the kind has its key")
+            }
             _ => unreachable!("a kind is a table"),
         };
         let expected = format!("at most {MAX_JOBS} jobs in a case of a fabric, not {jobs}");

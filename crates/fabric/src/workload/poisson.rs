@@ -16,7 +16,7 @@ parameters! {
     /// hosts so has its own Poisson process (pFabric section 3).
     pub struct Poisson: "poisson" {
         /// How many flows arrive.
-        pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("some"),
+        pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("above zero"),
         /// Where sizes come from: a known table's name, or a file with one.
         pub sizes: String = "websearch".to_owned(),
         /// How the table is read; by default as its publisher does.

@@ -15,7 +15,7 @@ parameters! {
     /// modelled: what answers cost the servers and the client, beyond the time to think.
     pub struct Queries: "query" {
         /// How many queries are asked in all.
-        pub queries: NonZeroU32 = NonZeroU32::new(1_000).expect("some"),
+        pub queries: NonZeroU32 = NonZeroU32::new(1_000).expect("above zero"),
         /// How many servers a query asks. Of a list, each number is that of as many queries, in
         /// random order.
         pub fan_in: FanIn = FanIn(vec![8]),

@@ -288,7 +288,8 @@ impl Engine {
         for record in batch.records.iter() {
             match record {
                 Record::Accepted(id) => {
-                    let message = self.offered.remove(id).expect("it was offered");
+                    let message =
+                        self.offered.remove(id).expect("a message that is accepted was offered");
                     self.messages.insert(*id, message);
                     self.effects.push(Effect::Accepted(*id));
                     let places = self.messages[id].waiting();
@@ -333,7 +334,8 @@ impl Engine {
 
     /// The end of one recipient is on stable storage.
     fn settle(&mut self, task: Task) {
-        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let message =
+            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
         let destination = message.recipients[task.recipient as usize].destination;
         message.open -= 1;
         let finished = message.open == 0;
@@ -352,7 +354,8 @@ impl Engine {
         for record in batch.records.iter() {
             match record {
                 Record::Accepted(id) => {
-                    let message = self.offered.remove(id).expect("it was offered");
+                    let message =
+                        self.offered.remove(id).expect("a message that is accepted was offered");
                     message.recipients.iter().for_each(|it| self.unwant(it.destination));
                     self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
                 }

@@ -164,7 +164,7 @@ impl Engine {
         std::mem::swap(&mut self.effects, effects);
         self.now = self.now.max(now);
         while self.timers.peek_time().is_some_and(|at| at <= self.now) {
-            let (at, timer) = self.timers.pop().expect("one was seen");
+            let (at, timer) = self.timers.pop().expect("a timer that was seen is there");
             self.ring(at, timer);
         }
         match event {

@@ -214,7 +214,8 @@ impl Engine {
     }
 
     pub(super) fn set_state(&mut self, task: Task, state: State) {
-        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let message =
+            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
         message.recipients[task.recipient as usize].state = state;
     }
 

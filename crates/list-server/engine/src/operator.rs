@@ -163,7 +163,8 @@ impl Engine {
 
     fn requeue(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
         for (message, recipients) in chosen {
-            let message = self.messages.get_mut(message).expect("it has open recipients");
+            let message =
+                self.messages.get_mut(message).expect("a message with open recipients is known");
             for &recipient in &recipients[..] {
                 let recipient = &mut message.recipients[recipient as usize];
                 (recipient.refused, recipient.first_refused) = (0, Time::ZERO);
@@ -189,7 +190,10 @@ impl Engine {
     fn queue_anew(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
         for to in [Wish::Hold, Wish::Send] {
             for (message, recipients) in chosen {
-                let message = self.messages.get_mut(message).expect("it has open recipients");
+                let message = self
+                    .messages
+                    .get_mut(message)
+                    .expect("a message with open recipients is known");
                 for &recipient in &recipients[..] {
                     message.recipients[recipient as usize].wish = to;
                 }
@@ -227,7 +231,8 @@ impl Engine {
 
     /// A recipient that was to be removed when its transaction is over is; whether it was.
     pub(super) fn is_removed(&mut self, task: Task) -> bool {
-        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let message =
+            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
         let recipient = &mut message.recipients[task.recipient as usize];
         if recipient.wish != Wish::Remove {
             return false;

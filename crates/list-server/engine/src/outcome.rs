@@ -17,7 +17,7 @@ use std::sync::Arc;
 impl Engine {
     /// A transaction is over and the session goes on.
     pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         let over = session.under_way.pop_front().expect("a transaction was under way");
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
@@ -32,7 +32,8 @@ impl Engine {
             // It refused the transaction because it came before the answer to the one before.
             self.hosts.list[host as usize].no_pipelining = true;
         } else {
-            self.sessions.get_mut(id).expect("it is open").pipelines |= over.early;
+            self.sessions.get_mut(id).expect("an event names an open session").pipelines |=
+                over.early;
         }
         if !again.is_empty() && again.len() < batch.recipients.len() {
             // The server said where its limit is: so many in one transaction.
@@ -43,7 +44,7 @@ impl Engine {
         self.hand_back(destination, &batch, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
             self.journal.await_write(id);
-            self.sessions.get_mut(id).expect("it is open").unwritten += 1;
+            self.sessions.get_mut(id).expect("an event names an open session").unwritten += 1;
         }
         self.saved(batch.envelope, mark);
         let was_down = self.hosts.list[host as usize].failures > 0;
@@ -95,13 +96,14 @@ impl Engine {
 
     /// The session is over.
     pub(super) fn end(&mut self, id: SessionId, end: End, reason: Reason) {
-        let verdicts = self.sessions.get_mut(id).expect("it is open").client.closed();
+        let verdicts =
+            self.sessions.get_mut(id).expect("an event names an open session").client.closed();
         self.end_with(id, end, reason, verdicts);
     }
 
     fn end_with(&mut self, id: SessionId, end: End, reason: Reason, verdicts: Vec<Verdict>) {
         self.leave_idle(id);
-        let mut session = self.sessions.remove(id).expect("it is open");
+        let mut session = self.sessions.remove(id).expect("an event names an open session");
         self.give_back(&session);
         let (host, destination) = (session.host, session.destination);
         let first = session.under_way.pop_front();
@@ -254,7 +256,8 @@ impl Engine {
     fn delivered(&mut self, task: Task) -> Outcome {
         self.effects.push(Effect::Note(task));
         self.journal.push(self.now, Record::Delivered(task));
-        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let message =
+            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
         let recipient = &mut message.recipients[task.recipient as usize];
         recipient.state = State::Ended;
         if recipient.refused > 0 {
@@ -290,7 +293,8 @@ impl Engine {
             return Outcome::Deferred;
         }
         let now = self.now;
-        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let message =
+            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
         let wish = message.recipients[task.recipient as usize].wish;
         if now >= message.accepted + self.config.lifetime && wish == Wish::Send {
             self.fail(task, expired(reason));

@@ -55,7 +55,7 @@ impl Notice<'_> {
         let boundary = (0..)
             .map(|turn| format!("=_{}_{turn}", self.id))
             .find(|it| ![&words, &status].iter().any(|part| part.contains(it)) && !has(header, it))
-            .expect("one of them does not occur");
+            .expect("a text has finitely many boundaries");
         let subkind = if utf8 { "global-delivery-status" } else { "delivery-status" };
         let headers = if utf8 { "message/global-headers" } else { "text/rfc822-headers" };
         let mut text = format!(

@@ -122,7 +122,7 @@ impl Messages {
         if self.messages.get(&self.key[..]).is_none() {
             self.messages.add(self.key[..].into(), Message::default());
         }
-        self.messages.get(&self.key[..]).expect("it was put in")
+        self.messages.get(&self.key[..]).expect("the message was added above")
     }
 
     /// Something is said of a message; whether it has arrived with that, and is no copy of another.
@@ -209,7 +209,7 @@ impl Messages {
 
     /// Recipients of the message found last who are at their end; with the last of them, so is it.
     fn count(&mut self, ended: u64) {
-        let message = self.messages.get(&self.key[..]).expect("it was found");
+        let message = self.messages.get(&self.key[..]).expect("the message was found before");
         message.ended += ended;
         if message.recipients.is_some_and(|all| message.ended >= all) {
             self.messages.remove(&self.key[..]);

@@ -109,7 +109,7 @@ fn median(domains: &[Domain], of: impl Fn(&Peer) -> Span) -> Span {
         below += time.1;
         below >= half
     });
-    middle.expect("there are subscribers").0
+    middle.expect("a list has subscribers").0
 }
 
 #[cfg(test)]

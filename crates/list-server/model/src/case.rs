@@ -45,7 +45,7 @@ parameters! {
     /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once.
     pub struct List: "list" {
         /// How many messages have rows.
-        pub messages: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        pub messages: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
         /// How many come before them.
         pub warmup: u32 = 0,
         /// When they come.
@@ -250,7 +250,7 @@ fn subscribers(
 ) -> Vec<(Address, u32)> {
     let address = |i: u32, number: u32| {
         let domain = &domains[number as usize].name;
-        (Address::of(&format!("u{i}"), domain).expect("it is a domain"), number)
+        (Address::of(&format!("u{i}"), domain).expect("a drawn name is a domain"), number)
     };
     if let Some(order) = order {
         let mut met = vec![0; domains.len()];

@@ -95,7 +95,7 @@ impl DeliveryRecorder {
         DeliveryRecorder {
             ideals: who.iter().map(ideal).collect(),
             list: who,
-            sender: "list-bounces@lists.example".parse().expect("it is an address"),
+            sender: "list-bounces@lists.example".parse().expect("a constant that is an address"),
             size,
             messages: vec![untold; times.len()],
             times,
@@ -107,7 +107,7 @@ impl DeliveryRecorder {
 
     /// When the last message comes.
     pub(super) fn last(&self) -> Time {
-        *self.times.last().expect("there is one")
+        *self.times.last().expect("a case has a message")
     }
 
     pub(super) fn all_came(&self) -> bool {

@@ -156,7 +156,7 @@ impl Places {
         if open.leaving >= self.kinds.iter().map(|it| it.all).sum() {
             return None;
         }
-        let held = open.held.remove(&id).expect("it was found");
+        let held = open.held.remove(&id).expect("the connection was found above");
         open.used[held.kind] -= 1;
         open.leaving += 1;
         // One that has ended meanwhile gives way all the same.

@@ -157,7 +157,8 @@ impl Spool {
         for record in records {
             match record {
                 Record::Accepted(id) => {
-                    let offer = offers[id].as_ref().expect("it was offered");
+                    let offer =
+                        offers[id].as_ref().expect("a message that is accepted was offered");
                     insert(&transaction, *id, offer)?;
                 }
                 Record::Delivered(task) => change(&transaction, DELIVERED, *task, &[])?,

@@ -135,7 +135,7 @@ fn read_waiting(database: &Connection) -> rusqlite::Result<Vec<Waiting>> {
             };
             people.insert(address.to_owned(), one);
         }
-        let one = people.get_mut(address).expect("it is there now");
+        let one = people.get_mut(address).expect("the recipient was inserted above");
         one.messages += 1;
         one.since_ms = one.since_ms.min(*accepted_ms);
         one.refused += row.get::<_, Option<u64>>(3)?.unwrap_or(0);

@@ -60,13 +60,13 @@ impl Archive {
     /// Gives a job to the thread.
     pub fn order(&self, job: Job) {
         // A thread that is gone has panicked, and the panic shows when it is joined.
-        let _ = self.jobs.as_ref().expect("it is not closed").send(job);
+        let _ = self.jobs.as_ref().expect("jobs are given before the writer is closed").send(job);
     }
 
     /// Waits until all is done; the spool is closed when what is returned is dropped.
     pub fn close(mut self) -> Spool {
         drop(self.jobs.take());
-        let thread = self.thread.take().expect("it is closed once");
+        let thread = self.thread.take().expect("a writer is closed once");
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }

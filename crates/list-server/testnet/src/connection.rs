@@ -236,7 +236,7 @@ async fn send_due(
     let now = Instant::now();
     let (mut together, mut answered) = (Vec::new(), Vec::new());
     while due.front().is_some_and(|it| it.at <= now) {
-        let next = due.pop_front().expect("there is one");
+        let next = due.pop_front().expect("an answer that is due was seen");
         if let Output::Reply { bytes, drip: None, .. } = next.output {
             together.extend(bytes);
             answered.push(next.taken);

@@ -107,7 +107,7 @@ impl TestNet {
         let thread = std::thread::Builder::new().name("internet".into()).spawn(body);
         let thread = thread.map_err(failed("a thread"))?;
         let Ready { resolver, smtp_port, authority, started, began } =
-            told.recv().expect("it tells")?;
+            told.recv().expect("the thread says where it listens")?;
         let (stop, thread) = (Some(stop), Some(thread));
         Ok(TestNet {
             resolver,

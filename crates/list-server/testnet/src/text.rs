@@ -92,7 +92,7 @@ impl Text {
         if !dotted {
             return Some(self.kept);
         }
-        let text = self.kept.strip_suffix(b".\r\n").expect("it ended with a dot");
+        let text = self.kept.strip_suffix(b".\r\n").expect("a text ends with a dot");
         let mut whole = Vec::with_capacity(text.len());
         for line in text.split_inclusive(|&byte| byte == b'\n') {
             whole.extend_from_slice(line.strip_prefix(b".").unwrap_or(line));

@@ -67,7 +67,7 @@ proptest! {
 /// leave, and nothing arrives anywhere near.
 #[test]
 fn what_begins_to_leave_before_the_end_has_left() {
-    let known = PacketScheme::known("TCP+DropTail").expect("it is known");
+    let known = PacketScheme::known("TCP+DropTail").expect("a scheme of the list");
     let scheme = changed(known, "queue", "buffer", Value::Text("100KB".to_owned()));
     let mut table = Table::default();
     for (key, text) in [("kind", "single-switch"), ("rate", "1Gbps"), ("delay", "500ns")] {

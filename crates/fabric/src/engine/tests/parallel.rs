@@ -117,7 +117,7 @@ proptest! {
 
 /// A fat-tree of 16 hosts and 8 sides, with a flow from each host to the one opposite.
 fn opposite() -> (PacketScheme, Scenario, Setup) {
-    let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
+    let scheme = PacketScheme::known("MinTCP+pFabric").expect("a scheme of the list");
     let topology = Topology::FatTree(FatTree { k: 4, ..defaults() });
     let flows: Vec<_> = (0..16).map(|host| (host, (host + 8) % 16, 3_000_000, 0)).collect();
     let (scenario, setup) = scenario(&topology, &scheme, &flows, 1);
@@ -214,7 +214,7 @@ fn a_side_that_fails_ends_them_all() {
             })
         }));
         let panic = failed.expect_err("it fails");
-        let said = panic.downcast_ref::<String>().expect("it says why");
+        let said = panic.downcast_ref::<String>().expect("a panic says why");
         assert!(said.contains("as it was told"), "{threads} threads, {turns:?}: {said}");
     }
 }

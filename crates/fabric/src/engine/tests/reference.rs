@@ -394,7 +394,7 @@ proptest! {
             Some(weights) => Between::Weighted(Weighted { weights: weights.to_vec() }),
             None => Between::Strict(defaults()),
         };
-        let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
+        let scheme = PacketScheme::known("MinTCP+pFabric").expect("a scheme of the list");
         let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
         let running = || Running::new(&scheme.transport, setup.clone());
         windows_agree(&classes(between), &scenario, running)?;

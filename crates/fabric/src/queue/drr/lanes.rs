@@ -75,7 +75,7 @@ impl Lanes {
     pub(super) fn close(&mut self, lane: u32) {
         let Lane { flow, place, .. } = self.lanes[lane as usize];
         let by_flow = self.by_flow.binary_search_by_key(&flow, |entry| entry.0);
-        self.by_flow.remove(by_flow.expect("it is open"));
+        self.by_flow.remove(by_flow.expect("a lane that closes was open"));
         self.lengths.swap_remove(place);
         if place < self.lengths.len() {
             // What took its place came from the end, and an empty lane has none below it.

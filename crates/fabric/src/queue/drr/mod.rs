@@ -98,7 +98,11 @@ pub struct DrrPort {
 impl DrrPort {
     /// A lane has no packet any more: it leaves the round.
     fn leave(&mut self, lane: u32) {
-        let place = self.round.iter().position(|other| *other == lane).expect("it is in the round");
+        let place = self
+            .round
+            .iter()
+            .position(|other| *other == lane)
+            .expect("a lane with packets is in the round");
         self.round.remove(place);
         self.begun &= place > 0;
         self.lanes.close(lane);

@@ -89,8 +89,12 @@ impl Plain {
     /// The last packet of the flow with most bytes.
     fn drop_of_longest(&mut self) -> u32 {
         let longest = self.flows.iter().map(|entry| (self.bytes(entry.0), entry.0)).max();
-        let (_, flow) = longest.expect("some packet waits");
-        let place = self.flows.iter().position(|entry| entry.0 == flow).expect("it is there");
+        let (_, flow) = longest.expect("a queue that is asked has a packet");
+        let place = self
+            .flows
+            .iter()
+            .position(|entry| entry.0 == flow)
+            .expect("the longest flow is in the list");
         self.flows[place].2.pop();
         if self.flows[place].2.is_empty() {
             self.flows.remove(place);

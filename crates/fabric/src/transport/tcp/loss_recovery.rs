@@ -176,7 +176,12 @@ impl<C: CongestionControl> Acting<'_, C> {
     pub(super) fn send_into_the_pipe(&mut self) {
         let sender = &mut *self.sender;
         sender.recovery.high_rxt = sender.recovery.high_rxt.max(sender.snd_una);
-        let dupthresh = self.rules.fast_retransmit.expect("it recovers").dupthresh.get();
+        let dupthresh = self
+            .rules
+            .fast_retransmit
+            .expect("a sender that recovers has fast retransmit")
+            .dupthresh
+            .get();
         let lost_below = sender.lost_below(dupthresh);
         let mut pipe = sender.pipe(lost_below);
         while f64::from(pipe) + 1.0 <= self.sender.window.cwnd.max(1.0) {

@@ -59,7 +59,7 @@ impl TokenKeys {
     /// The token for `claim` on the list whose return path is `list`, in lower case.
     pub fn sign(&self, purpose: Purpose, list: &Address, claim: Claim) -> String {
         let octets = claim.octets();
-        let key = self.keys.last().expect("there is at least one");
+        let key = self.keys.last().expect("a ring has at least one key");
         let mac = mac(key, purpose, list, octets);
         let token = [masked(key, mac, octets), mac].concat();
         BASE32_NOPAD.encode(&token).to_ascii_lowercase()

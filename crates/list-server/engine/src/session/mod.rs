@@ -142,7 +142,7 @@ impl Engine {
     /// Counts the time of a session's present step from now on.
     pub(super) fn set_deadline(&mut self, id: SessionId) {
         let idle = self.config.limits.idle;
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         session.deadline = self.now + session.steps.of(session.step(), idle);
         if session.deadline < session.alarm {
             session.alarm = session.deadline;
@@ -231,7 +231,8 @@ impl Engine {
             match output {
                 Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
                 Output::Body(framing) => {
-                    let session = self.sessions.get_mut(id).expect("it is open");
+                    let session =
+                        self.sessions.get_mut(id).expect("an event names an open session");
                     session.text = Some(framing);
                     self.send_text(id);
                 }
@@ -254,7 +255,7 @@ impl Engine {
     /// Sends the text that the session is to send, of the transaction whose commands were sent last;
     /// unless the one before it is being written, where a crash repeats no more than one.
     pub(super) fn send_text(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         if session.unwritten > 0 && session.under_way.back().is_some_and(|it| !it.whole) {
             return;
         }
@@ -266,7 +267,7 @@ impl Engine {
     }
 
     fn session_ready(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         session.ready = true;
         let can = session.client.extensions();
         self.hosts.list[session.host as usize].takes_whole = can.pipelining && can.chunking;
@@ -275,7 +276,7 @@ impl Engine {
 
     /// A session is open and has no transaction: it begins the next, or waits.
     pub(super) fn go_on(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         session.waits = session.unwritten > 0;
         if session.waits {
             return;
@@ -329,7 +330,7 @@ impl Engine {
     /// An idle session takes up its destination's work.
     pub(super) fn take_up(&mut self, id: SessionId) {
         self.leave_idle(id);
-        self.sessions.get_mut(id).expect("it is open").since = self.now;
+        self.sessions.get_mut(id).expect("an event names an open session").since = self.now;
         self.go_on(id);
     }
 
@@ -342,7 +343,7 @@ impl Engine {
 
     pub(super) fn quit(&mut self, id: SessionId) {
         self.leave_idle(id);
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         session.quitting = true;
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.quit(&mut outputs);

@@ -60,6 +60,6 @@ impl Index<SessionId> for Sessions {
     type Output = Session;
 
     fn index(&self, id: SessionId) -> &Session {
-        self.get(id).expect("it is open")
+        self.get(id).expect("an event names an open session")
     }
 }

@@ -75,7 +75,10 @@ impl Engine {
     pub(crate) fn begin_early(&mut self, id: SessionId) {
         while self.may_begin_early(id) {
             let number = self.sessions[id].destination as usize;
-            let batch = self.destinations.list[number].queue.pop_front().expect("it has one");
+            let batch = self.destinations.list[number]
+                .queue
+                .pop_front()
+                .expect("a destination that may begin has a batch");
             if let Some(batch) = self.fit(id, batch) {
                 self.begin(id, batch);
             }
@@ -164,7 +167,8 @@ impl Engine {
 
     pub(crate) fn begin(&mut self, id: SessionId, batch: DeliveryBatch) {
         let named = self.names_recipients(batch.message);
-        let message = self.messages.get_mut(&batch.message).expect("it has open recipients");
+        let message =
+            self.messages.get_mut(&batch.message).expect("a message with open recipients is known");
         let begin = |&recipient: &u32| {
             let recipient = &mut message.recipients[recipient as usize];
             recipient.state = State::InFlight;
@@ -181,7 +185,7 @@ impl Engine {
             utf8: message.utf8,
         };
         let whole = named && self.window(&self.sessions[id], batch.message) > 1;
-        let session = self.sessions.get_mut(id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("an event names an open session");
         session.start(batch, whole, self.now);
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();

@@ -205,7 +205,7 @@ struct Laws {
 
 impl Laws {
     fn share(&self, name: &str) -> f64 {
-        self.shares.iter().find(|share| share.0 == name).expect("it is one").1
+        self.shares.iter().find(|share| share.0 == name).expect("a law has this share").1
     }
 
     fn check(&self) -> Result<(), Refusal> {

@@ -144,7 +144,7 @@ impl<H: Host, W: WorldObserver> World<H, W> {
     /// The power goes and comes back: nothing is left but what is stored, and what is on the wire.
     pub(super) fn restart(&mut self) {
         for here in self.connections.of_life(self.life) {
-            let connection = self.connections.get(here).expect("it is one of them");
+            let connection = self.connections.get(here).expect("a listed connection is known");
             let at = self.now + self.half(connection);
             self.calendar.schedule(at, WorldEvent::HungUp(here));
         }

@@ -98,7 +98,8 @@ impl Server {
                 self.mail = usual;
             }
             b"RCPT" => {
-                let named = std::str::from_utf8(&line[9..line.len() - 3]).expect("it is UTF-8");
+                let named = std::str::from_utf8(&line[9..line.len() - 3])
+                    .expect("the engine sends addresses in UTF-8");
                 assert!(self.mail, "RCPT before MAIL");
                 let usual =
                     self.act(host, Step::Rcpt(named), view, answer, |it| it.say("250 2.1.5 ok"));

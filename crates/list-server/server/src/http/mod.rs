@@ -77,7 +77,7 @@ pub(crate) async fn attend<C: Future<Output = ()> + Send + 'static>(
 ) {
     /// After the system had no file for a connection.
     const PAUSE: Duration = Duration::from_millis(100);
-    let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
+    let listener = tokio::net::TcpListener::from_std(listener).expect("a listener is a socket");
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             sleep(PAUSE).await;

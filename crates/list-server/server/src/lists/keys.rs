@@ -105,7 +105,7 @@ impl KeyFile {
     /// What signs and verifies.
     pub fn token_keys(&self) -> TokenKeys {
         let secrets: Vec<_> = self.keys.iter().map(|key| key.secret).collect();
-        TokenKeys::new(&secrets).expect("there is at least one")
+        TokenKeys::new(&secrets).expect("a ring has at least one key")
     }
 
     /// Replaces the file, or leaves it as it is: for its owner alone, who stays the same one when

@@ -254,7 +254,7 @@ mod tests {
     fn keys_that_cannot_be_used() {
         let load = |key: String| {
             let settings = Dkim { domain: "x.example".into(), selector: "s".into(), key };
-            Signer::load(&settings).err().expect("it is none").to_string()
+            Signer::load(&settings).err().expect("a text that is no key").to_string()
         };
         assert!(load(keys("none.pem")).contains("none.pem: No such file"));
         assert!(load(keys("rsa.public")).ends_with("rsa.public: no private key"));

@@ -34,7 +34,7 @@ pub(crate) async fn attend(
 ) {
     /// After the system had no file for a connection.
     const PAUSE: Duration = Duration::from_millis(100);
-    let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
+    let listener = tokio::net::TcpListener::from_std(listener).expect("a listener is a socket");
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {

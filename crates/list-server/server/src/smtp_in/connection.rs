@@ -133,7 +133,7 @@ impl Connection {
             }
             self.tell_stage();
             let look = self.next_look();
-            let wire = self.wire.as_mut().expect("it is open");
+            let wire = self.wire.as_mut().expect("a connection has its stream until it ends");
             let mut wanted = Vec::new();
             tokio::select! {
                 read = wire.read(&mut piece) => match read? {
@@ -212,7 +212,8 @@ impl Connection {
                     self.occupied.set(self.session.occupied() + taken);
                 }
                 Output::Close => {
-                    let wire = self.wire.as_mut().expect("it is open");
+                    let wire =
+                        self.wire.as_mut().expect("a connection has its stream until it ends");
                     let _ = timeout(PATIENCE, wire.shutdown()).await;
                     return Ok(false);
                 }
@@ -281,7 +282,7 @@ impl Connection {
     }
 
     async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let wire = self.wire.as_mut().expect("it is open");
+        let wire = self.wire.as_mut().expect("a connection has its stream until it ends");
         let sent = async {
             wire.write_all(bytes).await?;
             wire.flush().await
@@ -291,8 +292,8 @@ impl Connection {
 
     async fn secure(&mut self) -> io::Result<()> {
         let context = Arc::clone(&self.context);
-        let tls = context.tls.as_ref().expect("it was offered");
-        let wire = self.wire.take().expect("it is open");
+        let tls = context.tls.as_ref().expect("STARTTLS is offered with a certificate alone");
+        let wire = self.wire.take().expect("a connection has its stream until it ends");
         let secured = timeout(PATIENCE, tls.accept(wire)).await??;
         self.wire = Some(Box::new(secured));
         Ok(())

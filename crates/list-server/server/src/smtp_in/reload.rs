@@ -186,7 +186,7 @@ impl Ports {
             let number = match (listener, known) {
                 (None, Some(place)) => {
                     open.push(old.remove(place));
-                    open.last().expect("it was pushed").number
+                    open.last().expect("a port was pushed above").number
                 }
                 (listener, _) => {
                     let listener = listener.expect("a port is open or opened");
@@ -205,7 +205,7 @@ impl Ports {
             let work = attend(listener, number, current, places, self.told.subscribe());
             let attended = self.runtime.spawn(work).abort_handle();
             let port = open.iter_mut().find(|port| port.number == number);
-            port.expect("it was added").attended = Some(attended);
+            port.expect("the port was added above").attended = Some(attended);
         }
         *self.lock() = open;
         old.iter().filter_map(|port| port.attended.as_ref()).for_each(AbortHandle::abort);

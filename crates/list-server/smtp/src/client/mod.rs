@@ -390,7 +390,7 @@ impl Client {
     }
 
     fn settle(&mut self, reset: bool, out: &mut Vec<Output>) {
-        let transaction = self.transactions.pop_front().expect("one is to be settled");
+        let transaction = self.transactions.pop_front().expect("a reply settles a transaction");
         let verdicts = transaction.verdicts.into_iter();
         out.push(Output::Settled(verdicts.map(|it| it.unwrap_or(Verdict::Unsettled)).collect()));
         if !self.transactions.is_empty() {

@@ -184,7 +184,10 @@ impl Session {
                 return self.fault("554 5.7.1 mail is not sent on for you", out);
             }
         }
-        self.transaction.as_mut().expect("it is under way").add(recipient);
+        self.transaction
+            .as_mut()
+            .expect("a command of a transaction comes within one")
+            .add(recipient);
         self.say("250 2.1.5 ok");
     }
 
@@ -222,7 +225,8 @@ impl Session {
     fn begin_text(&mut self, now: Time) {
         let most = self.config.bounds.message.0;
         let repair = self.config.repair && self.submitter().is_known();
-        let transaction = self.transaction.as_mut().expect("it is under way");
+        let transaction =
+            self.transaction.as_mut().expect("a command of a transaction comes within one");
         if transaction.intake.is_none() {
             transaction.intake = Some(Intake::new(most, repair));
             transaction.began = now;
@@ -275,16 +279,17 @@ impl Session {
     /// The text is there whole: it is taken over, or refused.
     pub(super) fn text_ended(&mut self, out: &mut Vec<Output>) {
         self.state = State::Command;
-        let transaction = self.transaction.take().expect("it has a text");
+        let transaction = self.transaction.take().expect("a text belongs to a transaction");
         let Transaction { sender, recipients, utf8, intake, .. } = transaction;
         self.detours = 0;
-        let taken = intake.expect("it has begun").finish().and_then(|text| {
-            let top = &text[..text.len().min(TOP)];
-            match fields(top, "Received") > self.config.bounds.hops.get() as usize {
-                true => Err("554 5.4.6 the message goes round in circles"),
-                false => Ok(text),
-            }
-        });
+        let taken =
+            intake.expect("a transaction in DATA has begun its text").finish().and_then(|text| {
+                let top = &text[..text.len().min(TOP)];
+                match fields(top, "Received") > self.config.bounds.hops.get() as usize {
+                    true => Err("554 5.4.6 the message goes round in circles"),
+                    false => Ok(text),
+                }
+            });
         match taken {
             Ok(text) => {
                 self.state = State::Busy(Busy::Taking(recipients.len()));

@@ -272,8 +272,12 @@ impl Session {
                 State::Busy(_) => return self.held.extend_from_slice(bytes),
                 State::Text => {
                     self.since = now;
-                    let transaction = self.transaction.as_mut().expect("it has a text");
-                    let intake = transaction.intake.as_mut().expect("it has begun");
+                    let transaction =
+                        self.transaction.as_mut().expect("a text belongs to a transaction");
+                    let intake = transaction
+                        .intake
+                        .as_mut()
+                        .expect("a transaction in DATA has begun its text");
                     if intake.stuffed(&mut bytes) {
                         self.text_ended(out);
                     }
@@ -287,7 +291,11 @@ impl Session {
                     if refusal.is_none()
                         && let Some(transaction) = &mut self.transaction
                     {
-                        transaction.intake.as_mut().expect("it has begun").chunk(piece);
+                        transaction
+                            .intake
+                            .as_mut()
+                            .expect("a transaction in DATA has begun its text")
+                            .chunk(piece);
                     }
                     if done {
                         self.chunk_ended(out);

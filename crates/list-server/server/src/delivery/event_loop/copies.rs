@@ -47,7 +47,7 @@ impl Texts {
             self.order.push_back(id);
         }
         while self.octets > MOST && self.order.len() > 1 {
-            let oldest = self.order.pop_front().expect("there is more than one");
+            let oldest = self.order.pop_front().expect("more than one copy is kept");
             self.drop(oldest);
         }
     }

@@ -32,7 +32,8 @@ impl Later {
     pub(super) fn next(&mut self) -> Option<Input> {
         let input = self.inputs.pop_front()?;
         if let Some(session) = input.session() {
-            let left = self.of.get_mut(&session).expect("it has this one");
+            let left =
+                self.of.get_mut(&session).expect("an input that waits is counted for its session");
             *left -= 1;
             if *left == 0 {
                 self.of.remove(&session);

@@ -120,7 +120,7 @@ pub(crate) async fn run(
             () = &mut wake => driver.soon.push_back(Event::Tick),
             _ = look.tick() => driver.look_at_calendar(),
             () = until(end), if end.is_some() => {
-                let (_, last) = end.expect("it has come");
+                let (_, last) = end.expect("the end that is awaited is set");
                 if Instant::now() >= last {
                     break;
                 }

@@ -39,7 +39,8 @@ impl Stragglers {
             straggler.why = why;
             if !self.tasks.contains_key(&task) {
                 straggler.messages += 1;
-                let (name, _) = self.people.get_key_value(recipient).expect("it was seen");
+                let (name, _) =
+                    self.people.get_key_value(recipient).expect("the recipient was inserted above");
                 self.tasks.insert(task, Arc::clone(name));
             }
             return;

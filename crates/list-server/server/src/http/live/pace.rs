@@ -38,7 +38,7 @@ impl Paces {
             }
             self.now.insert(domain.into(), Pace::default());
         }
-        let pace = self.now.get_mut(domain).expect("it is there");
+        let pace = self.now.get_mut(domain).expect("the domain was inserted above");
         let seconds = took.seconds();
         pace.attempts += 1;
         pace.delivered += u64::from(delivered);

@@ -232,7 +232,7 @@ mod tests {
 
     impl Drop for Stage {
         fn drop(&mut self) {
-            self.served.take().expect("it is stopped once").stop();
+            self.served.take().expect("a site is stopped once").stop();
         }
     }
 
