@@ -198,7 +198,7 @@ subscribers = 0
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["{message}"], "a MESSAGE needs --list: whom to send it to"),
+        (["{message}"], "a MESSAGE needs --list: its subscribers"),
         (["-", "--list", "-"], "cannot both be standard input"),
         (["--list", "{list}"], "belong to a MESSAGE"),
         ([], "{spool}: no spool there to go on with"),

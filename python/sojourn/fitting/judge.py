@@ -45,7 +45,7 @@ class Judged:
         said = f"{self.load.label or 'the only load'}: {what}, {', '.join(offs)}"
         if (ends := self.replications_percent) is None:
             return said
-        return f"{said}; means of its own replications by {ends[0]:+.1f} to {ends[1]:+.1f} %"
+        return f"{said}; means of its replications by {ends[0]:+.1f} to {ends[1]:+.1f} %"
 
     @property
     def cannot_be_judged(self) -> bool:

@@ -78,7 +78,7 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
 def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
     if kind == "query":
-        raise InputError(f'{source}: workload.kind = "query", expected flows that follow nobody')
+        raise InputError(f'{source}: workload.kind = "query", expected flows that follow no other')
     if not _is_bulk(case) and case.parameters["completion"] != "sender":
         raise InputError(
             f'{source}: completion = "receiver", expected "sender": on the kernel it is the sender'

@@ -49,7 +49,7 @@ def _notes(choice: Choice) -> list[str]:
         said = [f"cheapest that meets it: {_what(cheapest)}, {cheapest.disks} disks, {price}"]
     said.append("[ , ]: 95 % interval; a candidate meets or misses with all of it")
     if any(c.value_ps is None and c.least_ps is not None for c in choice.candidates):
-        said.append(">: not simulated; what it would be if nobody ever waited")
+        said.append(">: not simulated; what it would be without any waiting")
     return said + [_caution(c) for c in choice.candidates if c.uneven]
 
 

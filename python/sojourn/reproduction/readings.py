@@ -130,7 +130,7 @@ def _lines(found: Matrix) -> Sequence[str]:
     lines = [f"{held} of {len(claims)} claims hold under some reading"]
     if ours := [row for row in found.rows if row.claim.paper_says is None]:
         held = sum(row.possible for row in ours)
-        lines.append(f"{held} of {len(ours)} expectations of our own hold under some reading")
+        lines.append(f"{held} of {len(ours)} expectations of ours hold under some reading")
     lines.append("empty: the reading changes nothing that the claim is about; -: not measured")
     for row in found.rows:
         if not row.possible:

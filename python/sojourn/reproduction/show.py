@@ -32,7 +32,7 @@ def show(done: Reproduction) -> None:
 def _lines(done: Reproduction) -> Iterable[str]:
     claims = [verdict for verdict in done.verdicts if verdict.paper_says is not None]
     ours = [verdict for verdict in done.verdicts if verdict.paper_says is None]
-    for verdicts, what in ((claims, "claims"), (ours, "expectations of our own")):
+    for verdicts, what in ((claims, "claims"), (ours, "expectations of ours")):
         failing = [verdict for verdict in verdicts if not verdict.holds]
         unmeasured = [verdict for verdict in failing if verdict.measured is None]
         if verdicts:

@@ -41,8 +41,8 @@ pub struct Distribution {
 
 const EXACT: &str = "exactly: Pollaczek and Khinchine's transform as a geometric sum, Panjer 1981";
 const ASSOCIATED: &str = "least: queues that are independent, Baccelli, Makowski and Shwartz 1989; \
-                          most: one access alone, or nobody waits";
-const ANY: &str = "least: whatever depends on what, Frechet 1951; most: one access alone, or nobody \
+                          most: one access alone, or no request waits";
+const ANY: &str = "least: whatever depends on what, Frechet 1951; most: one access alone, or no request \
                    waits";
 
 /// The number of steps that a mean service is divided into.

@@ -37,11 +37,11 @@ const SPLIT_MERGE: &str =
 const TWO: &str = "two exponential servers: Flatto and Hahn 1984";
 const EXPONENTIAL: &str = "bounds of Baccelli, Makowski and Shwartz 1989, between them Varma and \
                            Makowski 1994, scaled Nelson and Tantawi 1988, exponential services";
-const INDEPENDENT: &str = "least: nobody waits, or one access alone; most: queues that are \
+const INDEPENDENT: &str = "least: no request waits, or one access alone; most: queues that are \
                            independent, Baccelli, Makowski and Shwartz 1989, Hartley and David 1954";
-const ANY: &str = "least: nobody waits, or one access alone; most: the longest of any such sojourn \
+const ANY: &str = "least: no request waits, or one access alone; most: the longest of any such sojourn \
                    times, Arnold and Groeneveld 1979";
-const LEAST: &str = "least: nobody waits, or one access alone";
+const LEAST: &str = "least: no request waits, or one access alone";
 
 /// The requests of one operation: their share, their fork, the service times of its accesses.
 struct Part {

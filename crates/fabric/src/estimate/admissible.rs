@@ -24,7 +24,7 @@ impl FabricCase {
             return refuse("Ideal", expected, &["scheme", "name"]);
         };
         if scheme.balance != Balance::Ecmp {
-            let expected = "\"ecmp\" to estimate: a sprayed flow has no path of its own, and no link \
+            let expected = "\"ecmp\" to estimate: a sprayed flow has no single path, and no link \
                             has it alone";
             return Err(Refusal::of(&scheme.balance, expected).under("balance").under("scheme"));
         }
@@ -53,7 +53,7 @@ impl FabricCase {
             return Err(Refusal::of(&self.forwarding, expected).under("forwarding"));
         }
         if let Some(sample) = self.sample {
-            let expected = "none to estimate: nobody looks at the ports of the whole fabric";
+            let expected = "none to estimate: no run has the ports of the whole fabric";
             return Err(Refusal::of(&sample, expected).under("sample"));
         }
         if let Some((key, source)) = self.sources().find(|(_, source)| !source.is_steady()) {

@@ -328,7 +328,7 @@ mod tests {
             let order = if by_size { Order::Size } else { Order::Remaining };
             let quick = Ideal { order }
                 .departures(&flows, &packets, &nic, Time::NEVER, &Progress::default())
-                .expect("nobody cancelled it");
+                .expect("no thread cancelled it");
             prop_assert_eq!(quick, obvious(order, &flows, &packets, &nic));
         }
     }

@@ -147,7 +147,7 @@ impl Queue for FifoAheadPort {
     }
 
     fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
-        unreachable!("nothing is sent ahead where somebody looks at ports")
+        unreachable!("nothing is sent ahead where ports are sampled")
     }
 
     fn begin_from(&self, at: Time) -> impl Iterator<Item = u16> {

@@ -209,7 +209,7 @@ impl Workload {
     fn number(&self, context: &WorkloadContext<'_>) -> Result<(usize, &'static str), Refusal> {
         with_arrivals!(&self.arrivals, |params| {
             if !self.terms.classes.is_empty() && params.has_classes(context)? {
-                let expected = "a list of none: the flows come with a class of their own";
+                let expected = "a list of none: each flow comes with its class";
                 return Err(Refusal::of(&self.terms.classes, expected).under("classes"));
             }
             Ok((params.count(context)?, params.number()))

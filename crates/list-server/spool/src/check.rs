@@ -157,7 +157,7 @@ fn find(database: &Connection) -> rusqlite::Result<(Vec<Finding>, bool)> {
     };
     messages(BARE, "it has no recipients", "removed; its text is put in a file")?;
     messages(GAPS, "a recipient before others is missing", "numbered anew")?;
-    messages(SENDERS, "its sender is no address", "failures are reported to nobody")?;
+    messages(SENDERS, "its sender is no address", "failures are not reported")?;
     Ok((findings, false))
 }
 

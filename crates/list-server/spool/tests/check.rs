@@ -116,7 +116,7 @@ fn what_does_not_fit_is_found_and_mended() {
         (
             "UPDATE message SET sender = 'owner' WHERE id = 1",
             "message 1: its sender is no address",
-            "failures are reported to nobody",
+            "failures are not reported",
             &open,
         ),
     ] {

@@ -47,7 +47,7 @@ pub(crate) struct Log {
 impl Log {
     /// Notes what was taken over in one transaction; where in the log that stands.
     pub(crate) fn push(&self, transaction: impl Iterator<Item = Acceptance>) -> Range<usize> {
-        let mut accepted = self.accepted.lock().expect("nobody panicked");
+        let mut accepted = self.accepted.lock().expect("no thread panicked");
         let first = accepted.len();
         accepted.extend(transaction);
         self.more.notify_all();
@@ -56,21 +56,21 @@ impl Log {
 
     /// What stands there has been answered.
     pub(crate) fn answered(&self, taken: Range<usize>, at: Duration) {
-        let mut accepted = self.accepted.lock().expect("nobody panicked");
+        let mut accepted = self.accepted.lock().expect("no thread panicked");
         accepted[taken].iter_mut().for_each(|it| it.answered = Some(at));
     }
 
     /// What has come after the first `known`.
     pub(crate) fn since(&self, known: usize) -> Vec<Acceptance> {
-        let accepted = self.accepted.lock().expect("nobody panicked");
+        let accepted = self.accepted.lock().expect("no thread panicked");
         accepted.get(known..).unwrap_or_default().to_vec()
     }
 
     /// Waits until there are `most`, at most so long; how many there are.
     pub(crate) fn wait(&self, most: usize, patience: Duration) -> usize {
-        let accepted = self.accepted.lock().expect("nobody panicked");
+        let accepted = self.accepted.lock().expect("no thread panicked");
         let fewer = |accepted: &mut Vec<Acceptance>| accepted.len() < most;
         let waited = self.more.wait_timeout_while(accepted, patience, fewer);
-        waited.expect("nobody panicked").0.len()
+        waited.expect("no thread panicked").0.len()
     }
 }

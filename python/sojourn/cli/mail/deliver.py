@@ -90,7 +90,7 @@ def _order(
     from sojourn.mail import subscribers as lists
 
     if subscribers is None:
-        raise click.UsageError("a MESSAGE needs --list: whom to send it to")
+        raise click.UsageError("a MESSAGE needs --list: its subscribers")
     if message == subscribers == Path("-"):
         raise click.UsageError("MESSAGE and --list cannot both be standard input")
     text = delivery.message(message)

@@ -17,7 +17,7 @@ from sojourn.cli import options, output
 @click.option(
     "--subscribers",
     type=options.PATH,
-    help="Write everybody's address to this file, one a line.",
+    help="Write all subscribers' addresses to this file, one a line.",
 )
 @output.as_json
 def internet(

@@ -20,7 +20,7 @@ _SOME = click.IntRange(1, 1_000_000)
     "--list",
     "subscribers",
     type=options.PATH_OR_DASH,
-    help="Whom to send to: one address a line, or CSV.  [default: whom the LOG knows]",
+    help="The subscribers: one address a line, or CSV.  [default: those in the LOG]",
 )
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
 @click.option("--config", type=options.PATH, help="The settings there are now (TOML).")

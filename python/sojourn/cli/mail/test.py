@@ -8,7 +8,7 @@ from sojourn.cli import options, output
 @click.command(short_help="Measure how long a message takes to a host.")
 @click.argument("host")
 @click.option("--to", "recipient", required=True, help="Who gets the messages.")
-@click.option("--from", "sender", default="", help="The envelope's sender.  [default: nobody, <>]")
+@click.option("--from", "sender", default="", help="The envelope's sender.  [default: none, <>]")
 @click.option("--messages", type=click.IntRange(1, 10_000), default=20, show_default=True)
 @click.option("--size", default="500B", show_default=True, help="Of a message's text.")
 @click.option("--tls", is_flag=True, help="Turn to TLS first (STARTTLS), whatever certificate.")

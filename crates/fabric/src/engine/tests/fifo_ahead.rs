@@ -35,7 +35,7 @@ fn both(
             running,
             &Default::default()
         ));
-        Outcome { samples: Vec::new(), ..outcome.expect("nobody cancelled it") }
+        Outcome { samples: Vec::new(), ..outcome.expect("no thread cancelled it") }
     }))
 }
 

@@ -321,7 +321,7 @@ fn windows_agree(
         running(),
         &Default::default()
     ));
-    let outcome = outcome.expect("nobody cancelled it");
+    let outcome = outcome.expect("no thread cancelled it");
     prop_assert_eq!(seen.received, outcome.received);
     prop_assert_eq!(seen.acknowledged, outcome.acknowledged);
     prop_assert_eq!(seen.started, outcome.started);

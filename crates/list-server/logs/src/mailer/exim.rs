@@ -95,7 +95,7 @@ fn info(text: &[u8]) -> MessageInfo<'_> {
 
 /// The address, and that behind it in brackets, which it was sent to, or which is the whole of it.
 fn whom<'a>(words: &mut Words<'a>, outcome: Outcome, part: Part) -> Result<Attempt<'a>, Why> {
-    let address = words.next().ok_or("an attempt for nobody")?;
+    let address = words.next().ok_or("an attempt without a recipient")?;
     let mut attempt = Attempt::new(without_brackets(address), outcome, part);
     loop {
         let before = words.0;

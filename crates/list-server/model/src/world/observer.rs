@@ -95,6 +95,6 @@ pub trait WorldObserver {
 
     /// The power is back.
     fn reborn(&mut self, _now: Time) -> Restart<Self::Due> {
-        unreachable!("nobody turned the power off");
+        unreachable!("the power was not turned off");
     }
 }

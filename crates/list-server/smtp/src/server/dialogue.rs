@@ -203,7 +203,7 @@ impl Session {
                 .config
                 .recipient_policy
                 .postmaster()
-                .ok_or("550 5.1.1 nobody reads that here")?,
+                .ok_or("550 5.1.1 that address has no reader here")?,
             Path::Mailbox(text) => mailbox(text, RECIPIENT)?,
         };
         match recipient.is_international() && !utf8 {

@@ -47,7 +47,12 @@ impl Board {
         page.one("queue_messages", "gauge", "Messages that are not finished.", queue.messages());
         page.one("queue_recipients", "gauge", "Recipients not at their end.", queue.left());
         let waiting = known.stragglers.waiting();
-        page.one("queue_deferred", "gauge", "Of these, whom an attempt did not reach.", waiting);
+        page.one(
+            "queue_deferred",
+            "gauge",
+            "Of these, recipients that an attempt did not reach.",
+            waiting,
+        );
         let delivering = &crowd.delivering;
         page.many(
             "sessions",
