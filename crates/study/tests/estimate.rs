@@ -68,7 +68,7 @@ fn what_links_alone_do_not_show_is_refused_by_name() {
         ),
         (
             &[("sample", "10us")],
-            "--set sample=10us: sample = \"10us\", expected none to estimate: nobody looks at the \
+            "--set sample=10us: sample = \"10us\", expected none to estimate: no run has the \
              ports of the whole fabric",
         ),
         (

@@ -39,7 +39,7 @@ const HEADERS_A_PACKET: u32 = 10;
 /// The data that waits: in one line at a switch, in a line for each flow at a host.
 #[derive(Debug)]
 enum Data {
-    FifoAhead(Fifo),
+    Fifo(Fifo),
     Turns(Turns),
 }
 
@@ -63,7 +63,7 @@ impl Builder for Trim {
     type Port = TrimPort;
 
     fn port(&self, stream: Stream) -> TrimPort {
-        let data = Data::FifoAhead(Fifo::new(Capacity::new(self.buffer, self.counting)));
+        let data = Data::Fifo(Fifo::new(Capacity::new(self.buffer, self.counting)));
         TrimPort::new(data, Capacity::new(self.headers, Counting::Bytes), stream)
     }
 
@@ -94,7 +94,7 @@ impl Data {
     #[inline]
     fn pop(&mut self, arena: &PacketArena) -> PacketId {
         match self {
-            Data::FifoAhead(line) => line.pop(arena),
+            Data::Fifo(line) => line.pop(arena),
             Data::Turns(turns) => turns.pop(arena),
         }
     }
@@ -102,7 +102,7 @@ impl Data {
     #[inline]
     fn is_empty(&self) -> bool {
         match self {
-            Data::FifoAhead(line) => line.is_empty(),
+            Data::Fifo(line) => line.is_empty(),
             Data::Turns(turns) => turns.is_empty(),
         }
     }
@@ -124,7 +124,7 @@ impl Queue for TrimPort {
     ) {
         if is_data(&arena[id]) {
             let line = match &mut self.data {
-                Data::FifoAhead(line) => line,
+                Data::Fifo(line) => line,
                 Data::Turns(turns) => return turns.push(id, arena),
             };
             if line.push(id, arena) {
@@ -170,7 +170,7 @@ impl Queue for TrimPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         let mut waiting = self.headers.waiting(arena);
         waiting.extend(match &self.data {
-            Data::FifoAhead(line) => line.waiting(arena),
+            Data::Fifo(line) => line.waiting(arena),
             Data::Turns(turns) => turns.waiting(arena),
         });
         waiting
