@@ -43,7 +43,7 @@ struct Examined {
 
 /// The client, and when its message came, in seconds since 1970.
 #[derive(Clone, Copy)]
-struct From<'a> {
+struct Client<'a> {
     peer: SocketAddr,
     submitter: Submitter<'a>,
     now: i64,
@@ -101,8 +101,8 @@ impl ReceptionContext {
         peer: SocketAddr,
         submitter: Submitter<'_>,
     ) -> Reply {
-        let from = From { peer, submitter, now: now() };
-        let taken = self.take_or_not(arrival, trace, from).await;
+        let client = Client { peer, submitter, now: now() };
+        let taken = self.take_or_not(arrival, trace, client).await;
         taken.unwrap_or_else(|NotTaken { reply, told }| {
             if let Some(why) = told {
                 self.tell(&ServerEvent::NotTaken { peer, why: &why });
@@ -117,20 +117,20 @@ impl ReceptionContext {
         &self,
         arrival: Arrival,
         trace: &Trace,
-        from: From<'_>,
+        client: Client<'_>,
     ) -> Result<Reply, NotTaken> {
-        let received = trace.received(&self.name, &date(from.now));
+        let received = trace.received(&self.name, &date(client.now));
         let Arrival { sender, recipients, text, utf8 } = arrival;
         let (size, sorted) = (text.len(), self.sort(recipients));
         let relayed = sorted.on.len();
-        let _changed = self.reserve_change(from.submitter, &text)?;
-        let examined = self.examine(sender, sorted, text, received.len(), from).await?;
+        let _changed = self.reserve_change(client.submitter, &text)?;
+        let examined = self.examine(sender, sorted, text, received.len(), client).await?;
         // All that is sent on for an unknown client is for the postmaster or abuse.
-        let for_roles = if from.submitter == Submitter::Untrusted { relayed } else { 0 };
-        self.count_for_people(&examined.came_back, for_roles, size, from)?;
+        let for_roles = if client.submitter == Submitter::Untrusted { relayed } else { 0 };
+        self.count_for_people(&examined.came_back, for_roles, size, client)?;
         let Examined { came_back, requests, messages, _second } = examined;
-        let mails = self.enter(came_back, requests, messages, (received, utf8), from).await?;
-        self.submit(mails, relayed, size, from).await
+        let mails = self.enter(came_back, requests, messages, (received, utf8), client).await?;
+        self.submit(mails, relayed, size, client).await
     }
 
     /// Recipients by what happens to mail for them. Who reads for several has one copy.
@@ -176,15 +176,15 @@ impl ReceptionContext {
         sorted: Sorted,
         text: Text,
         head: usize,
-        from: From<'_>,
+        client: Client<'_>,
     ) -> Result<Examined, NotTaken> {
-        let memory = Arc::clone(self.memory_of(from.submitter));
-        let by_password = from.submitter.user().map(str::to_owned);
-        let by_network = match from.submitter {
+        let memory = Arc::clone(self.memory_of(client.submitter));
+        let by_password = client.submitter.user().map(str::to_owned);
+        let by_network = match client.submitter {
             Submitter::Network(address) => Submitter::Network(address),
             Submitter::User(_) | Submitter::Untrusted => Submitter::Untrusted,
         };
-        let now = from.now;
+        let now = client.now;
         let examined = self.help(move |lists| {
             let submitter = by_password.as_deref().map_or(by_network, Submitter::User);
             lists.examine(submitter, sender, sorted, text, (&memory, head), now)
@@ -199,7 +199,7 @@ impl ReceptionContext {
         came_back: &CameBack,
         roles: usize,
         size: usize,
-        From { peer, now, .. }: From<'_>,
+        Client { peer, now, .. }: Client<'_>,
     ) -> Result<(), NotTaken> {
         let lists = &self.lists;
         let mut wanted: Vec<_> = came_back
@@ -226,7 +226,7 @@ impl ReceptionContext {
         requests: Vec<Request>,
         messages: Vec<Outgoing>,
         (received, utf8): (String, bool),
-        From { peer, now, .. }: From<'_>,
+        Client { peer, now, .. }: Client<'_>,
     ) -> Result<Vec<Mail>, NotTaken> {
         let done = self.help(move |lists| {
             let ready = |message| lists.ready(message, &received, utf8, now);
@@ -248,7 +248,7 @@ impl ReceptionContext {
         mails: Vec<Mail>,
         relayed: usize,
         size: usize,
-        From { peer, submitter, .. }: From<'_>,
+        Client { peer, submitter, .. }: Client<'_>,
     ) -> Result<Reply, NotTaken> {
         let mut mails = mails.into_iter();
         let sent_on = if relayed > 0 { mails.next() } else { None };
