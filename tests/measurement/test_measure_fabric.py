@@ -126,7 +126,7 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport.limited_transmit=false"], ["limited_transmit = false"]),
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
-        (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow nobody"]),
+        (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow no other"]),
         (
             [
                 "workload={ kind = 'permutation' }",

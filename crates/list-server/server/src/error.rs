@@ -51,7 +51,7 @@ impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SetupError::Bind { address, error } => {
-                write!(f, "no listener is possible at {address}: {error}")
+                write!(f, "cannot listen at {address}: {error}")
             }
             SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
             SetupError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
