@@ -34,8 +34,8 @@ def of(run, statistic):
 # %% [markdown]
 # ## The maximum of n
 #
-# At a load so low that no request waits, a read of two blocks over n disks takes as long as the slower
-# of two positionings, whatever n is. A read of n blocks waits for the slowest of n.
+# At a load so low that no request waits, a read of two blocks over n disks takes as long as the
+# slower of two positionings, whatever n is. A read of n blocks waits for the slowest of n.
 
 # %%
 two = of(sojourn.run(STUDY), "mean")
