@@ -80,3 +80,11 @@ def test_a_crate_stands_above_all_that_it_uses(house):
         "1      crates/core    -\n"
         "1      crates/net     -\n"
     )
+
+
+def test_a_folder_below_does_not_use_one_above(house, monkeypatch):
+    rule = ("crates/fabric/src", {"queue"}, {"packet"}, set())
+    monkeypatch.setattr(house, "BORDERS", [rule])
+    assert any("queue/pfabric.rs: crate::packet::" in found for found in house.borders())
+    monkeypatch.setattr(house, "BORDERS", [(*rule[:3], {"PacketArena", "PacketId", "Packet"})])
+    assert not any("queue/pfabric.rs" in found for found in house.borders())

@@ -33,6 +33,24 @@ DOCS = [
     ),
 ]
 
+# Folders of a crate, folders above them that they do not use, and what of these they may use.
+BORDERS = [
+    (
+        "crates/fabric/src",
+        {"transport", "queue", "path", "switch_memory", "topology", "workload"},
+        {"engine", "case", "rows", "estimate"},
+        set(),
+    ),
+    ("crates/array/src", {"layout"}, {"device", "engine", "exact", "case", "run"}, {"Op"}),
+    ("crates/array/src", {"device"}, {"layout", "engine", "case", "run"}, {"Access", "Approach"}),
+    (
+        "crates/list-server/engine/src",
+        {"policy", "list", "bounce"},
+        {"session", "destination", "dispatch", "outcome", "journal", "message", "operator", "host"},
+        set(),
+    ),
+]
+
 LONGEST_FUNCTION = 70
 RUST_LINES = (40, 450)
 PYTHON_LINES = (30, 350)
@@ -254,6 +272,22 @@ def crate_table(folders: dict[str, str], uses: dict[str, list[str]]) -> str:
     return "".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}\n" for a, b, c in rows)
 
 
+def borders() -> Iterator[str]:
+    """Files of a crate that use a folder which stands above theirs."""
+    for src, lower, upper, allowed in BORDERS:
+        folder = ROOT / src
+        for path in RUST:
+            if not path.is_relative_to(folder) or "tests" in path.stem:
+                continue
+            own = path.relative_to(folder).with_suffix("").parts[0]
+            code = _RUST_TOKEN.sub(" ", path.read_text().split("#[cfg(test)]")[0])
+            trees = re.findall(r"\buse (crate::[^;]+);", code) if own in lower else []
+            for used in (used for tree in trees for used in expanded(tree)):
+                _, first, *rest = used.split("::")
+                if first in upper and not {first, *rest} & allowed:
+                    yield f"{name(path)}: {used}"
+
+
 def second_places() -> Iterator[str]:
     """Where a fact stands that has a place of its own."""
     picoseconds = re.compile(r"\b1e9\b|\b1e12\b|10\*\*9\b|10\*\*12\b")
@@ -339,6 +373,7 @@ RULES = {
         crate_edges,
         "a crate uses another than the page says: is it below? `tools/house.py --table` prints it",
     ),
+    "borders": (borders, "a folder uses one above it: move what it needs down"),
     "second_places": (second_places, "a fact has one place: use it"),
 }
 
