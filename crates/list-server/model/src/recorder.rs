@@ -156,8 +156,8 @@ impl WorldObserver for DeliveryRecorder {
         self.size
     }
 
-    fn log(&mut self, now: Time, entry: Entry) {
-        let Entry::Attempt { task, relay, delays, outcome, .. } = entry else { return };
+    fn log(&mut self, now: Time, entry: &Entry) {
+        let &Entry::Attempt { task, ref relay, delays, outcome, .. } = entry else { return };
         self.totals.attempts += u64::from(relay.is_some());
         match outcome {
             Outcome::Delivered => self.delivered_to(now, task.message),

@@ -222,31 +222,34 @@ impl<H: Host, W: WorldObserver> World<H, W> {
                 return self.restart();
             }
         }
-        for effect in effects.drain(..) {
-            self.observer.wanted(self.now, &effect);
+        for effect in &mut effects {
+            self.observer.wanted(self.now, effect);
             if !self.perform(effect) {
                 break;
             }
         }
+        effects.clear();
         self.effects = effects;
     }
 
-    /// Does one effect; false when the power went.
-    fn perform(&mut self, effect: Effect) -> bool {
+    /// Does one effect, whose bytes are moved out of it; false when the power went.
+    fn perform(&mut self, effect: &mut Effect) -> bool {
         let (now, life) = (self.now, self.life);
         match effect {
             Effect::Resolve(domain) => {
-                let at = now + self.names[&domain].takes;
-                self.calendar.schedule(at, WorldEvent::Names(life, domain));
+                let at = now + self.names[domain].takes;
+                self.calendar.schedule(at, WorldEvent::Names(life, Arc::clone(domain)));
             }
-            Effect::Connect(session, relay) => self.connect((life, session), relay.address),
-            Effect::Send(session, bytes) => {
-                self.order((life, session), Behind::Commands(bytes));
+            &mut Effect::Connect(session, ref relay) => {
+                self.connect((life, session), relay.address)
             }
-            Effect::SendBody(session, message, ..) => {
+            &mut Effect::Send(session, ref mut bytes) => {
+                self.order((life, session), Behind::Commands(std::mem::take(bytes)));
+            }
+            &mut Effect::SendBody(session, message, ..) => {
                 self.order((life, session), Behind::Text(message));
             }
-            Effect::Close(session) => {
+            &mut Effect::Close(session) => {
                 let line = (life, session);
                 self.observer.closes(now, line, true);
                 let here = self.connections.find(line);
@@ -258,28 +261,30 @@ impl<H: Host, W: WorldObserver> World<H, W> {
             Effect::StartTls(_) => panic!("no host of a world offers TLS"),
             // It was, before all others.
             Effect::Note(_) => {}
-            Effect::Persist(batch, records) => match self.observer.writes(now, &records) {
+            Effect::Persist(batch, records) => match self.observer.writes(now, records) {
                 Write::Done => {
                     let at = self.stations.writes(now);
-                    self.calendar.schedule(at, WorldEvent::Written(life, batch, records));
+                    self.calendar
+                        .schedule(at, WorldEvent::Written(life, *batch, Arc::clone(records)));
                 }
                 Write::PowerFails => {
                     self.restart();
                     return false;
                 }
             },
-            Effect::Accepted(id) => self.observer.accepted(now, id),
-            Effect::Refused(id, _) => self.observer.refused(now, id),
-            Effect::Report(message, failures) => {
+            &mut Effect::Accepted(id) => self.observer.accepted(now, id),
+            &mut Effect::Refused(id, _) => self.observer.refused(now, id),
+            &mut Effect::Report(message, ref mut failures) => {
+                let failures = std::mem::take(failures);
                 let recipients = failures.iter().map(|&(recipient, _)| recipient).collect();
                 self.observer.report(now, message, failures);
                 let reported = WorldEvent::Reported(life, message, recipients);
                 self.calendar.schedule(now + REPORTING, reported);
             }
-            Effect::Finished(id) => self.observer.finished(now, id),
-            Effect::Operated(number, counts) => self.observer.operated(now, number, counts),
+            &mut Effect::Finished(id) => self.observer.finished(now, id),
+            &mut Effect::Operated(number, counts) => self.observer.operated(now, number, counts),
             Effect::Log(entry) => self.observer.log(now, entry),
-            Effect::Wake(at) => self.wake = at.max(now),
+            &mut Effect::Wake(at) => self.wake = at.max(now),
         }
         true
     }

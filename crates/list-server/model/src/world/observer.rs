@@ -42,7 +42,7 @@ pub trait WorldObserver {
     fn size(&self, message: MessageId) -> u64;
 
     /// A line of the log.
-    fn log(&mut self, now: Time, entry: Entry);
+    fn log(&mut self, now: Time, entry: &Entry);
 
     /// The engine receives this.
     fn told(&mut self, _now: Time, _event: &Event) {}

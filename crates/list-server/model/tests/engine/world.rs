@@ -281,8 +281,8 @@ impl WorldObserver for DeliveryRecorder {
         self.submissions[&message].size
     }
 
-    fn log(&mut self, now: Time, entry: Entry) {
-        self.log.push((now, entry));
+    fn log(&mut self, now: Time, entry: &Entry) {
+        self.log.push((now, entry.clone()));
     }
 
     fn told(&mut self, now: Time, event: &Event) {
