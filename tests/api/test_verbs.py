@@ -55,12 +55,27 @@ def test_a_comparison_of_nothing_is_refused(made, given):
         sojourn.compare(made, **given)
 
 
+@pytest.mark.parametrize("values", [("DCTCP",), "DCTCP", ("DCTCP", "MinTCP+pFabric", "NDP")])
+def test_two_values_are_compared(made, values):
+    with pytest.raises(sojourn.InputError, match=r"between: scheme is .*, expected two values"):
+        sojourn.compare(made, between={"scheme": values})
+
+
+def test_one_metric_or_percentile_needs_no_list(made):
+    values = ("DCTCP", "MinTCP+pFabric")
+    one = sojourn.compare(made, between={"scheme": values}, metrics="slowdown", percentiles=99)
+    assert {found.a.metric for found in one} == {"slowdown"}
+    assert one.percentiles == ("p99",)
+
+
 def test_a_report_of_one_run_or_of_several(made, tmp_path):
     for name, runs in (("one", made), ("two", [made, str(made.path)])):
         path = sojourn.report(runs, tmp_path / f"{name}.html", title="both")
         assert "<title>both</title>" in path.read_text()
     with pytest.raises(sojourn.InputError, match=r"ends in \.html"):
         sojourn.report(made, tmp_path / "page.pdf")
+    with pytest.raises(sojourn.InputError, match="expected at least one run"):
+        sojourn.report([], tmp_path / "page.html")
 
 
 def test_parts_are_those_of_the_command(command):

@@ -21,8 +21,8 @@ def compare(
     b: Run | str | Path | None = None,
     *,
     between: Mapping[str, tuple[str, str]] | None = None,
-    metrics: Sequence[str] = (),
-    percentiles: Sequence[float] = (),
+    metrics: Sequence[str] | str = (),
+    percentiles: Sequence[float] | float = (),
     warmup: "Warmup" = True,
 ) -> Comparison:
     """Compare two runs, measured or simulated, case by case; or two parts of one.
@@ -43,12 +43,19 @@ def compare(
     """
     from sojourn.analysis import comparison
 
-    asked: dict[str, Any] = {"metrics": metrics, "percentiles": percentiles, "warmup": warmup}
+    asked: dict[str, Any] = {
+        "metrics": [metrics] if isinstance(metrics, str) else metrics,
+        "percentiles": [percentiles] if isinstance(percentiles, int | float) else percentiles,
+        "warmup": warmup,
+    }
     if (b is None) == (between is None) or (between is not None and len(between) != 1):
         raise InputError("compare: expected a second run, or `between` with one column")
     if between is not None:
         ((column, values),) = between.items()
-        return Comparison.of(comparison.between(_opened(a), column, values, **asked))
+        if isinstance(values, str) or len(values) != 2:
+            raise InputError(f"between: {column} is {values!r}, expected two values")
+        first, second = map(str, values)
+        return Comparison.of(comparison.between(_opened(a), column, (first, second), **asked))
     return Comparison.of(comparison.compare(_opened(a), _opened(b or ""), **asked))
 
 
@@ -74,6 +81,8 @@ def report(
     from sojourn.reporting import report as write
 
     several = [runs] if isinstance(runs, Run | str | Path) else runs
+    if not several:
+        raise InputError("report: expected at least one run")
     paths = [run.path if isinstance(run, Run) else Path(run) for run in several]
     write(paths, Path(out), title=title)
     return Path(out)
@@ -83,7 +92,7 @@ def reproduce(
     paper: str,
     out: str | Path,
     *,
-    figures: Sequence[str] = (),
+    figures: Sequence[str] | str = (),
     reading: str | None = None,
     full: bool = False,
 ) -> "Reproduction":
@@ -107,7 +116,8 @@ def reproduce(
     if paper == papers.ALL:
         raise InputError("reproduce: expected one paper")
     (found,) = (one.under(reading) for one in papers.find(paper))
-    chosen = found.chosen(tuple(figures), reading)
+    wanted = (figures,) if isinstance(figures, str) else tuple(figures)
+    chosen = found.chosen(wanted, reading)
     return run_and_judge(found, chosen, Path(out), full=full, command="sojourn.reproduce")
 
 
