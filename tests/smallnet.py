@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._core import Internet, World
+from sojourn._core import TestNet, TestNetConfig
 
 
 @dataclass
 class Net:
     """One that runs, and a file of settings for a list server in it."""
 
-    internet: Internet
+    internet: TestNet
     subscribers: list[str]
     settings: Path
 
@@ -31,7 +31,7 @@ class Net:
 @contextmanager
 def small_internet(folder: Path, world: str, mail: str = "") -> Iterator[Net]:
     """Start `world`; `mail` is added to the list server's settings of that table."""
-    there = World.parse(world, "world", [])
+    there = TestNetConfig.parse(world, "world", [])
     internet = there.start()
     settings = folder / "server.toml"
     settings.write_text(

@@ -10,12 +10,11 @@ __all__ = [
     "Cancelled",
     "Case",
     "Decomposition",
+    "DeliveryServer",
     "Estimate",
-    "Internet",
     "ListServer",
     "MailError",
     "MailLog",
-    "MailServer",
     "MailSettings",
     "Outcome",
     "Plan",
@@ -23,7 +22,8 @@ __all__ = [
     "ServeSettings",
     "SpecError",
     "Study",
-    "World",
+    "TestNet",
+    "TestNetConfig",
     "beta_quantile",
     "bounce_book",
     "build_info",
@@ -328,11 +328,11 @@ class Outcome:
         """Totals of the case: events, hops, drops, utilisation, the definition of the ideal."""
 
 @final
-class World:
+class TestNetConfig:
     """What there is in a small internet: domains, mail servers, subscribers."""
 
     @staticmethod
-    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> World:
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> TestNetConfig:
         """Read a world.
 
         Args:
@@ -350,7 +350,7 @@ class World:
         One of "fast", "slow", "deferring", "unreachable"; in an order drawn at random.
         """
 
-    def start(self) -> Internet:
+    def start(self) -> TestNet:
         """Bring it to life on loopback; every address is answered when this returns.
 
         Raises:
@@ -358,7 +358,7 @@ class World:
         """
 
 @final
-class Internet:
+class TestNet:
     """A small internet that runs, on a thread of its own, until it is stopped.
 
     Every method raises OSError after `stop`.
@@ -717,13 +717,13 @@ class MailSettings:
         """How long each step of a session may take after so many failures of a host in a row."""
 
 @final
-class MailServer:
+class DeliveryServer:
     """A running list server. It has threads of its own, and runs until it is stopped."""
 
     @staticmethod
     def start(
         settings: MailSettings, spool: PathLike[str], log: PathLike[str] | None = None
-    ) -> MailServer:
+    ) -> DeliveryServer:
         """Start it on the spool at this path, and with it the delivery of what is there.
 
         Args:

@@ -2,10 +2,10 @@
 
 mod array_plan;
 mod fabric_estimate;
-mod internet;
 mod mail;
 mod maillog;
 mod reception;
+mod testnet;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -327,8 +327,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
-    module.add_class::<internet::World>()?;
-    module.add_class::<internet::Internet>()?;
+    module.add_class::<testnet::TestNetConfig>()?;
+    module.add_class::<testnet::TestNet>()?;
     module.add_class::<maillog::MailLog>()?;
     module.add_function(wrap_pyfunction!(maillog::mail_log_formats, module)?)?;
     module.add_class::<reception::ServeSettings>()?;
@@ -344,7 +344,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reception::mail_password, module)?)?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add_class::<mail::MailSettings>()?;
-    module.add_class::<mail::MailServer>()?;
+    module.add_class::<mail::DeliveryServer>()?;
     module.add("MailError", module.py().get_type::<mail::MailError>())?;
     module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_operate, module)?)?;

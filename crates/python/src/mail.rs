@@ -6,9 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_list_server::{
-    Address, DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control,
-};
+use sojourn_list_server::{Address, Log, Mail, ServerHandle, Settings, Tally, control};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
 use sojourn_mail_engine::{MessageId, Operation, Selection};
 use sojourn_mail_spool as spool;
@@ -62,15 +60,15 @@ impl MailSettings {
 
 /// A running list server.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(super) struct MailServer {
-    delivery: DeliveryServer,
+pub(super) struct DeliveryServer {
+    delivery: sojourn_list_server::DeliveryServer,
     running: Mutex<Option<ServerHandle>>,
     tally: Tally,
     notices: Vec<String>,
 }
 
 #[pymethods]
-impl MailServer {
+impl DeliveryServer {
     #[staticmethod]
     #[pyo3(signature = (settings, spool, log=None))]
     fn start(
@@ -78,21 +76,29 @@ impl MailServer {
         settings: &MailSettings,
         spool: PathBuf,
         log: Option<PathBuf>,
-    ) -> PyResult<MailServer> {
+    ) -> PyResult<DeliveryServer> {
         let settings = settings.0.clone();
         let tally = Tally::default();
         let started = match log {
-            None => py.detach(|| DeliveryServer::start(settings, &spool, tally.clone())),
+            None => py.detach(|| {
+                sojourn_list_server::DeliveryServer::start(settings, &spool, tally.clone())
+            }),
             Some(path) => {
                 let file = private::append(&path);
                 let file = file.map_err(|why| failed(format!("{}: {why}", path.display())))?;
                 let log = Log::new(file, settings.network.port);
-                py.detach(|| DeliveryServer::start(settings, &spool, (tally.clone(), log)))
+                py.detach(|| {
+                    sojourn_list_server::DeliveryServer::start(
+                        settings,
+                        &spool,
+                        (tally.clone(), log),
+                    )
+                })
             }
         };
         let (delivery, mut running) = started.map_err(failed)?;
         let notices = std::mem::take(&mut running.notices);
-        Ok(MailServer { delivery, running: Mutex::new(Some(running)), tally, notices })
+        Ok(DeliveryServer { delivery, running: Mutex::new(Some(running)), tally, notices })
     }
 
     /// What was found at the start that an operator has to know.

@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sojourn._core import MailError, MailServer, MailSettings, mail_address
+from sojourn._core import DeliveryServer, MailError, MailSettings, mail_address
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import read_text
 from sojourn.mail.subscribers import Subscribers
@@ -201,17 +201,17 @@ def deliver(
     return done
 
 
-def _start(settings: MailSettings, spool: Path, log: Path | None) -> MailServer:
+def _start(settings: MailSettings, spool: Path, log: Path | None) -> DeliveryServer:
     try:
         spool.parent.mkdir(parents=True, exist_ok=True)
-        return MailServer.start(settings, spool, log)
+        return DeliveryServer.start(settings, spool, log)
     except OSError as error:
         raise InputError(reason(error)) from None
     except MailError as error:
         raise InputError(str(error)) from None
 
 
-def _sum_up(server: MailServer, done: Delivered) -> None:
+def _sum_up(server: DeliveryServer, done: Delivered) -> None:
     times = server.delivered_s(done.message)
     done.delivered = len(times)
     if len(times):

@@ -7,7 +7,7 @@ its input. The last answer, to `{"end": true}`, is everything that was taken ove
 
 import resource
 
-from sojourn._core import World
+from sojourn._core import TestNetConfig
 from sojourn.benchmarks.mail.process import answer, questions, refusals
 
 
@@ -17,7 +17,7 @@ def main() -> None:
     task = next(asked)
     with refusals():
         overrides = [(path, value) for path, value in task["overrides"]]
-        world = World.parse(task["world"], task["source"], overrides)
+        world = TestNetConfig.parse(task["world"], task["source"], overrides)
         internet = world.start()
         answer(
             resolver=internet.resolver,

@@ -10,7 +10,7 @@ list whose copies differ, or such a list that signs them. Imports nothing of soj
 import time
 from pathlib import Path
 
-from sojourn._core import MailServer, MailSettings
+from sojourn._core import DeliveryServer, MailSettings
 from sojourn.benchmarks.child import peak_bytes
 from sojourn.benchmarks.mail import list_child
 from sojourn.benchmarks.mail.process import SENDER, answer, cpu_s, message, questions, refusals
@@ -27,7 +27,7 @@ def main() -> None:
         settings = MailSettings.parse(task["settings"], task["source"], [])
         log = None if task["log"] is None else Path(task["log"])
         before = cpu_s()
-        server = MailServer.start(settings, Path(task["spool"]), log)
+        server = DeliveryServer.start(settings, Path(task["spool"]), log)
         submitted = time.time()
         numbers = {
             server.submit(SENDER, task["recipients"], message(number, task["size_bytes"])): number

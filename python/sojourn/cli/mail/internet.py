@@ -28,12 +28,12 @@ def internet(
     Says where the name server is and at which port mail is taken: what a list server is set to that
     is to be tried out in it. At the end it says how much was taken over.
     """
-    from sojourn._core import World
+    from sojourn._core import TestNetConfig
     from sojourn._internal.files import read_text
     from sojourn._internal.units import count
 
     overrides = [options.pair(setting) for setting in settings]
-    there = World.parse(read_text(world, "world"), str(world), overrides)
+    there = TestNetConfig.parse(read_text(world, "world"), str(world), overrides)
     if subscribers is not None:
         lines = (f"{address}\n" for address, _ in there.subscribers())
         subscribers.write_text("".join(lines), encoding="utf-8")

@@ -4,19 +4,23 @@ use crate::refused;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use sojourn_study::read_settings;
-use sojourn_testnet::{TestNet, TestNetConfig};
+use sojourn_testnet as testnet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What there is in a small internet.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct World(TestNetConfig);
+pub(crate) struct TestNetConfig(testnet::TestNetConfig);
 
 #[pymethods]
-impl World {
+impl TestNetConfig {
     #[staticmethod]
-    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<World> {
-        read_settings(text, source, &overrides, |_| {}).map(World).map_err(refused)
+    fn parse(
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<TestNetConfig> {
+        read_settings(text, source, &overrides, |_| {}).map(TestNetConfig).map_err(refused)
     }
 
     fn subscribers(&self) -> Vec<(String, &'static str)> {
@@ -24,19 +28,19 @@ impl World {
         subscribers.map(|it| (it.address, it.class.name())).collect()
     }
 
-    fn start(&self, py: Python<'_>) -> PyResult<Internet> {
-        let started = py.detach(|| TestNet::start(&self.0));
+    fn start(&self, py: Python<'_>) -> PyResult<TestNet> {
+        let started = py.detach(|| testnet::TestNet::start(&self.0));
         let started = started.map_err(|error| PyOSError::new_err(error.to_string()))?;
-        Ok(Internet(Mutex::new(Some(started))))
+        Ok(TestNet(Mutex::new(Some(started))))
     }
 }
 
 /// A small internet that runs until it is stopped.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct Internet(Mutex<Option<TestNet>>);
+pub(crate) struct TestNet(Mutex<Option<testnet::TestNet>>);
 
-impl Internet {
-    fn with<T>(&self, act: impl FnOnce(&TestNet) -> T) -> PyResult<T> {
+impl TestNet {
+    fn with<T>(&self, act: impl FnOnce(&testnet::TestNet) -> T) -> PyResult<T> {
         let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stopped = || PyOSError::new_err("the internet was stopped");
         running.as_ref().map(act).ok_or_else(stopped)
@@ -47,7 +51,7 @@ impl Internet {
 type Accepted = (f64, String, String, String, u64, u32, u32);
 
 #[pymethods]
-impl Internet {
+impl TestNet {
     #[getter]
     fn resolver(&self) -> PyResult<String> {
         self.with(|it| it.resolver().to_string())
@@ -55,7 +59,7 @@ impl Internet {
 
     #[getter]
     fn smtp_port(&self) -> PyResult<u16> {
-        self.with(TestNet::smtp_port)
+        self.with(testnet::TestNet::smtp_port)
     }
 
     #[getter]
@@ -66,7 +70,7 @@ impl Internet {
     fn accepted(&self, known: usize) -> PyResult<Vec<Accepted>> {
         self.with(|it| {
             let accepted = it.accepted_since(known).into_iter();
-            let tuple = |one: sojourn_testnet::Acceptance| {
+            let tuple = |one: testnet::Acceptance| {
                 let at = (it.started_unix() + one.at).as_secs_f64();
                 let (message, recipient) = (one.message.to_string(), one.recipient.into());
                 let place = (one.session, one.transaction, one.turns);
