@@ -40,9 +40,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All of them, in the order of their codes.
-    pub const ALL: [Outcome; 3] = [Outcome::Delivered, Outcome::Deferred, Outcome::Bounced];
-
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -87,11 +87,6 @@ impl Reply {
         self.code / 100 == 2
     }
 
-    /// 4xx: not now.
-    pub fn is_transient(&self) -> bool {
-        self.code / 100 == 4
-    }
-
     /// 5xx: never.
     pub fn is_permanent(&self) -> bool {
         self.code / 100 == 5
