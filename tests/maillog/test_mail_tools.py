@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mail_logs
-from sojourn._core import TestNetConfig
+from sojourn import _core
 from sojourn.mail.tools import batch, watch
 from sojourn.maillog import Reading
 
@@ -238,7 +238,7 @@ host = [{ personality = { kind = "unknown-users", share = 1.0 }, pipelining = fa
 @pytest.fixture
 def internet():
     """Two mail servers: 127.64.0.1 takes all mail, 127.64.1.1 knows nobody."""
-    internet = TestNetConfig.parse(INTERNET, "internet.toml", []).start()
+    internet = _core.TestNetConfig.parse(INTERNET, "internet.toml", []).start()
     yield internet
     internet.stop()
 
