@@ -3,7 +3,7 @@
 //! KB is 1000 bytes, KiB 1024. A bare number is refused where a unit is needed, and so is a
 //! quantity finer than the unit that carries it (a fraction of a picosecond, of a byte).
 
-use crate::time::Span;
+use crate::time::{Span, write_decimal};
 use std::fmt;
 use std::str::FromStr;
 
@@ -231,21 +231,4 @@ impl fmt::Display for Frequency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/s", self.0)
     }
-}
-
-/// Writes `value` exactly in the largest of `units` (largest first) that it reaches.
-pub(crate) fn write_decimal(
-    f: &mut fmt::Formatter<'_>,
-    value: u64,
-    units: &[(u64, &str)],
-) -> fmt::Result {
-    let base = units[units.len() - 1];
-    let (scale, unit) = *units.iter().find(|(scale, _)| value >= *scale).unwrap_or(&base);
-    let (whole, rest) = (value / scale, value % scale);
-    if rest == 0 {
-        return write!(f, "{whole}{unit}");
-    }
-    let width = scale.ilog10() as usize;
-    let fraction = format!("{rest:0width$}");
-    write!(f, "{whole}.{}{unit}", fraction.trim_end_matches('0'))
 }
