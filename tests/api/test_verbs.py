@@ -33,7 +33,7 @@ def test_a_comparison_is_that_of_the_command(command, made):
     said = command(
         "compare", made.path, "--between", f"scheme={','.join(values)}", "--percentiles", "90"
     )
-    assert repr(found) == said.out
+    assert repr(found) == said.out.rstrip()
     document = json.loads(
         command("compare", made.path, "--between", f"scheme={','.join(values)}", "--json").out
     )

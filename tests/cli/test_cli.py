@@ -399,6 +399,14 @@ def test_commands_import_what_they_need(made, tmp_path, words):
     assert packages.isdisjoint({"pandas", "scipy", "dask"})
 
 
+def test_help_imports_nothing_that_only_a_command_needs():
+    command = [sys.executable, "-X", "importtime", "-m", "sojourn", "--help"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    modules = {line.rsplit("|", 1)[-1].strip() for line in ran.stderr.splitlines()}
+    assert "click" in modules
+    assert modules.isdisjoint({"numpy", "pyarrow", "rich"})
+
+
 def test_a_million_requests_do_not_fill_the_memory(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(

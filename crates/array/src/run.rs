@@ -14,7 +14,8 @@ use sojourn_core::{
     Time, Vocabulary,
 };
 
-/// The meaning of the rows' `ideal_ps`, as reports print it.
+/// The meaning of the rows' `ideal_ps`, as reports print it. Runs are compared in their slowdowns where
+/// they have one text, so that another text would set older runs apart.
 const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
 
 /// The words of the array model: what its jobs are called, and what is measured of them.

@@ -51,8 +51,8 @@ def toml_value(value: object, path: str = "value") -> str:
     """A value on one line of TOML; its strings, numbers and switches are written as in JSON.
 
     Args:
-        value: what is written; `path` names it in messages.
-        path: its dotted path.
+        value: plain Python or NumPy values.
+        path: the value's dotted path, for messages.
 
     Raises:
         InputError: TOML has no such value.

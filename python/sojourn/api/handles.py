@@ -1,10 +1,8 @@
 """What Python's users hold: a run, its summary, a comparison; each shows itself."""
 
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from html import escape
-from io import StringIO
 from typing import TYPE_CHECKING, Self
 
 from sojourn.analysis.comparison import Comparisons
@@ -55,11 +53,9 @@ class Comparison(Comparisons):
         return cls(**{field.name: getattr(found, field.name) for field in fields(found)})
 
     def __repr__(self) -> str:
-        from sojourn.presentation.comparison_tables import show
+        from sojourn.presentation.comparison_tables import text
 
-        with redirect_stdout(StringIO()) as shown:
-            show(self, None)
-        return shown.getvalue()
+        return text(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,12 +1,13 @@
 """`sojourn list`: what a study can name."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from sojourn._internal import registry
-from sojourn._internal.registry import STUDIES, Entry
-from sojourn._internal.terminal import print_lines, print_table
 from sojourn.cli import output
-from sojourn.execution import studies
+
+if TYPE_CHECKING:
+    from sojourn._internal.registry import Entry
 
 
 @click.command(name="list", short_help="List what a study can name.")
@@ -15,7 +16,9 @@ from sojourn.execution import studies
 @output.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME."""
-    if topic == STUDIES:
+    from sojourn._internal import registry
+
+    if topic == registry.STUDIES:
         _studies(name, as_json=as_json)
     elif topic is None:
         known = registry.topics()
@@ -29,6 +32,9 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _studies(name: str | None, *, as_json: bool) -> None:
+    from sojourn._internal.terminal import print_table
+    from sojourn.execution import studies
+
     if name is not None:
         click.echo(studies.read(studies.find(f"@{name.removeprefix('@')}")), nl=False)
         return
@@ -40,21 +46,29 @@ def _studies(name: str | None, *, as_json: bool) -> None:
     )
 
 
-def _print_topics(known: dict[str, list[Entry]]) -> None:
+def _print_topics(known: dict[str, list["Entry"]]) -> None:
     """One line a topic with the names in it."""
+    from sojourn._internal.registry import STUDIES
+    from sojourn._internal.terminal import print_table
+    from sojourn.execution import studies
+
     lines = [[name, ", ".join(entry["name"] for entry in known[name])] for name in known]
     example = next(iter(studies.bundled()))
     print_table([[[STUDIES, f"to run by name, such as {example}"], *lines]])
 
 
-def _print_topic(entries: list[Entry]) -> None:
+def _print_topic(entries: list["Entry"]) -> None:
     """One line an entry."""
+    from sojourn._internal.terminal import print_table
+
     lines = [[entry["name"], _about(entry)] for entry in entries]
     print_table([lines], ["name", ""])
 
 
-def _print_entry(chosen: Entry) -> None:
+def _print_entry(chosen: "Entry") -> None:
     """An entry with its parameters, their types and defaults."""
+    from sojourn._internal.terminal import print_lines, print_table
+
     print_lines([f"{chosen['name']}: {_about(chosen)}"])
     if chosen["parameters"]:
         lines = [
@@ -64,5 +78,5 @@ def _print_entry(chosen: Entry) -> None:
         print_table([lines], ["parameter", "type", "default", ""])
 
 
-def _about(entry: Entry) -> str:
+def _about(entry: "Entry") -> str:
     return f"{entry['summary']} Source: {entry['source']}" if entry["source"] else entry["summary"]

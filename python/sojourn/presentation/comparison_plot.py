@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from sojourn._internal.errors import InputError
 from sojourn._internal.vocabulary import ALL_SIZES, MISSED, kind_of
 from sojourn.analysis.comparison import Comparisons
-from sojourn.analysis.comparison.metric_comparison import Comparison
+from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.sample import TIMES
 from sojourn.analysis.summary import incomplete
 from sojourn.presentation import style
@@ -54,7 +54,7 @@ def draw(found: Comparisons) -> Picture:
     return picture
 
 
-def _draw(panel: Axes, one: Comparison, names: list[str]) -> None:
+def _draw(panel: Axes, one: MetricComparison, names: list[str]) -> None:
     kind = kind_of(one.a.kind)
     metric = kind.metric(one.a.metric)
     for place, (values, name) in enumerate(zip(one.values, names, strict=True)):

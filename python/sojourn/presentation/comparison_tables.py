@@ -1,11 +1,14 @@
 """Two runs as a table for people: a line for each run, and how far they are apart."""
 
+from contextlib import redirect_stdout
+from io import StringIO
+
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, number
 from sojourn._internal.vocabulary import Metric, kind_of, size, sizes
 from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MAX, MEAN, Difference
-from sojourn.analysis.comparison.metric_comparison import Comparison
+from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.store.ledger import written
 
@@ -21,7 +24,14 @@ def show(found: Comparisons, within: float | None) -> None:
     print_lines(f"  {line}" for line in _notes(found, names, within))
 
 
-def _lines(comparison: Comparison, names: list[str]) -> list[list[str]]:
+def text(found: Comparisons) -> str:
+    """What `show` prints, without a limit."""
+    with redirect_stdout(StringIO()) as shown:
+        show(found, None)
+    return shown.getvalue().rstrip()
+
+
+def _lines(comparison: MetricComparison, names: list[str]) -> list[list[str]]:
     a, b = comparison.a, comparison.b
     kind = kind_of(a.kind)
     metric = kind.metric(a.metric)
@@ -83,7 +93,7 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
     return lines
 
 
-def _where(comparison: Comparison) -> str:
+def _where(comparison: MetricComparison) -> str:
     case = [f"{name} = {value}" for name, value in comparison.case.items()]
     kind = kind_of(comparison.a.kind)
     metric = kind.metric(comparison.a.metric)

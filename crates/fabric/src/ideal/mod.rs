@@ -75,7 +75,7 @@ impl Waiting {
 type Standing = (Span, u32);
 
 /// An end that serves no flow.
-const NOBODY: Standing = (Span::MAX, u32::MAX);
+const UNSERVED: Standing = (Span::MAX, u32::MAX);
 
 /// How often the run looks at its [`Progress`], in flows that arrive.
 const LOOK_EVERY: usize = 1 << 12;
@@ -109,7 +109,7 @@ impl Ideal {
             order: self.order,
             now: Time::ZERO,
             jobs: Vec::with_capacity(flows.len()),
-            served: vec![NOBODY; 2 * nic.len()],
+            served: vec![UNSERVED; 2 * nic.len()],
             waiting: vec![Vec::new(); 2 * nic.len()],
             loose: Vec::new(),
             departures: Tournament::new(nic.len()),
@@ -186,7 +186,7 @@ impl Scheduler {
         let ends = self.jobs[id as usize].ends;
         for end in ends {
             let (_, other) = self.served[end as usize];
-            if other != NOBODY.1 {
+            if other != UNSERVED.1 {
                 self.displace(other);
             }
         }
@@ -210,7 +210,7 @@ impl Scheduler {
         let ends = self.jobs[id as usize].ends;
         self.departures.set(ends[0], Time::NEVER);
         for end in ends {
-            self.served[end as usize] = NOBODY;
+            self.served[end as usize] = UNSERVED;
             self.loose.push(end);
         }
     }

@@ -18,7 +18,7 @@ from sojourn.analysis.comparison.difference import (
     same_replications,
 )
 from sojourn.analysis.comparison.matching import Pair, pairs
-from sojourn.analysis.comparison.metric_comparison import SIDES, Comparison
+from sojourn.analysis.comparison.metric_comparison import SIDES, MetricComparison
 from sojourn.analysis.comparison.verdict import Verdict, verdicts
 from sojourn.analysis.metric_summary import (
     bins_of,
@@ -46,7 +46,7 @@ class Comparisons:
     percentiles: tuple[str, ...]
     unmatched: tuple[int, int]
     cautions: tuple[str, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[MetricComparison, ...]
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -54,10 +54,10 @@ class Comparisons:
         measured = ["measured" in run.meta for run in self.runs]
         return [*verdicts(self.comparisons, self.names, rivals=measured[0] == measured[1])]
 
-    def __iter__(self) -> Iterator[Comparison]:
+    def __iter__(self) -> Iterator[MetricComparison]:
         return iter(self.comparisons)
 
-    def beyond(self, per_cent: float) -> list[tuple[Comparison, list[str]]]:
+    def beyond(self, per_cent: float) -> list[tuple[MetricComparison, list[str]]]:
         """The comparisons with numbers further apart than that, and those numbers."""
         return [(c, names) for c in self for names in [c.beyond(per_cent)] if names]
 
@@ -224,7 +224,7 @@ class _Part:
     """What came of one case: the metrics that both runs have, too, and what to be aware of."""
 
     metrics: list[str] = field(default_factory=list)
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[MetricComparison] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
 
@@ -269,7 +269,7 @@ def _comparison(
     percentiles: Sequence[float],
     *,
     paired: bool,
-) -> Comparison:
+) -> MetricComparison:
     due = [sample.due() if metric == MISSED else sample for sample in samples]
     observed = due[0].observed(metric), due[1].observed(metric)
     first, second = (
@@ -278,7 +278,7 @@ def _comparison(
     )
     apart, method = differences(first, second, observed, paired=paired)
     values = samples[0].values(metric), samples[1].values(metric)
-    return Comparison(
+    return MetricComparison(
         a=first,
         b=second,
         differences=apart,

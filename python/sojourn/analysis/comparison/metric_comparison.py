@@ -12,7 +12,7 @@ _OF_BOTH = ("case", "kind", "bin", "metric")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MetricComparison:
     """One metric of one kind of job in one case, in both runs.
 
     `differences` are by the names of the numbers: `mean`, `p50`, ..., `max`; None where one of

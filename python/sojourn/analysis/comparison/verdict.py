@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from sojourn._internal.units import number
 from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
 from sojourn.analysis.comparison.difference import MEAN, Difference
-from sojourn.analysis.comparison.metric_comparison import Comparison
+from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.statistics import CONFIDENCE, holm
 from sojourn.store.ledger import Value
 
@@ -78,13 +78,13 @@ class _Words(NamedTuple):
 
 
 def verdicts(
-    comparisons: Sequence[Comparison], names: tuple[str, str], *, rivals: bool
+    comparisons: Sequence[MetricComparison], names: tuple[str, str], *, rivals: bool
 ) -> Iterator[Verdict]:
     """One for each case, kind of job and metric; `names` are the runs'.
 
     One of `rivals` is better; of a measurement and its simulation one is lower.
     """
-    together: dict[tuple[str, str, str], list[Comparison]] = {}
+    together: dict[tuple[str, str, str], list[MetricComparison]] = {}
     for one in comparisons:
         together.setdefault((str(one.case), one.a.kind, one.a.metric), []).append(one)
     beyond = _beyond_chance(comparisons)
@@ -97,7 +97,7 @@ _Beyond: TypeAlias = dict[tuple[int, str], bool]
 _DISTRIBUTION = "distribution"
 
 
-def _beyond_chance(comparisons: Sequence[Comparison]) -> _Beyond:
+def _beyond_chance(comparisons: Sequence[MetricComparison]) -> _Beyond:
     """Everything that is said of two runs, judged together."""
     chances = {
         (id(one), name): difference.by_chance
@@ -114,7 +114,7 @@ def _beyond_chance(comparisons: Sequence[Comparison]) -> _Beyond:
 
 
 def _verdict(
-    of: Sequence[Comparison], names: tuple[str, str], beyond: _Beyond, words: _Words
+    of: Sequence[MetricComparison], names: tuple[str, str], beyond: _Beyond, words: _Words
 ) -> Verdict:
     whole = of[0]
     kind = kind_of(whole.a.kind)
@@ -143,7 +143,7 @@ def _verdict(
 
 
 def _judged(
-    whole: Comparison,
+    whole: MetricComparison,
     findings: Sequence[_Finding],
     names: tuple[str, str],
     words: _Words,
@@ -184,7 +184,7 @@ def _judged(
     return outcome, f"{said}; the means, {mean.difference} apart, may differ by chance", named
 
 
-def _findings(of: Sequence[Comparison], beyond: _Beyond) -> list[_Finding]:
+def _findings(of: Sequence[MetricComparison], beyond: _Beyond) -> list[_Finding]:
     """Every number of every size of which it can be told what is chance."""
     more_is_better = of[0].a.metric == GOODPUT
     found = []
@@ -201,7 +201,7 @@ def _findings(of: Sequence[Comparison], beyond: _Beyond) -> list[_Finding]:
     return found
 
 
-def _against(of: Sequence[Comparison], outcome: Outcome) -> list[str]:
+def _against(of: Sequence[MetricComparison], outcome: Outcome) -> list[str]:
     """The sizes whose means say the opposite of what all together say, by no more than chance."""
     if outcome not in (Outcome.BETTER, Outcome.WORSE):
         return []
@@ -224,7 +224,7 @@ def _listed(findings: Sequence[_Finding]) -> str:
     return ", ".join(map(str, findings))
 
 
-def _distributions(one: Comparison, beyond: _Beyond) -> str:
+def _distributions(one: MetricComparison, beyond: _Beyond) -> str:
     """Nothing where they differ by more than chance alone, but not among all that is judged."""
     if one.ks is None or one.ks_by_chance is None:
         return ""

@@ -26,7 +26,7 @@ def message(number: int, size_bytes: int) -> bytes:
         "From: List <list@lists.example>\r\nTo: list@lists.example\r\n"
         f"Subject: Number {number}\r\nMessage-ID: {message_id(number)}\r\n\r\n"
     )
-    line = "How long does work stay in a system of queues? Nobody who waits asks anything else.\r\n"
+    line = "How long does work stay in a system of queues?\r\n"
     lines = max(1, (size_bytes - len(head)) // len(line))
     return (head + line * lines).encode()
 

@@ -261,10 +261,10 @@ impl Check for User {
 /// Whether the password is that of the user. It takes as long for an unknown user.
 pub(crate) fn is_right(users: &[User], given: &Credentials) -> bool {
     /// Of a password that no user has.
-    const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29qb3Vybi1ub2JvZHk$\
+    const UNKNOWN_USER: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29qb3Vybi1ub2JvZHk$\
         Zm9yIG5vYm9keSBhdCBhbGwsIDMyIG9jdGV0cyBsb25n";
     let user = users.iter().find(|user| user.name == given.user);
-    let hash = PasswordHash::new(user.map_or(NOBODY, |user| &user.password));
+    let hash = PasswordHash::new(user.map_or(UNKNOWN_USER, |user| &user.password));
     let right = hash.is_ok_and(|hash| {
         Argon2::default().verify_password(given.password.0.as_bytes(), &hash).is_ok()
     });

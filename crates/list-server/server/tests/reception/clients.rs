@@ -7,7 +7,7 @@ use sojourn_core::parameters::{Parameters, Value};
 use sojourn_list_server::{Serving, hash_password};
 
 /// Somebody at a host that is not there: what is for them stays in the spool.
-const NOBODY: &str = "x@[127.0.0.77]";
+const UNREACHABLE: &str = "x@[127.0.0.77]";
 
 #[test]
 fn what_is_taken_is_in_the_spool() {
@@ -18,11 +18,11 @@ fn what_is_taken_is_in_the_spool() {
     client.say("EHLO client.example");
     let message = "Subject: x\r\n\r\nÄ\r\n..dot\r\n";
     assert_eq!(
-        client.mail("Owner@there.example", &[NOBODY, NOBODY], message),
+        client.mail("Owner@there.example", &[UNREACHABLE, UNREACHABLE], message),
         "250 2.0.0 taken as 0000000001"
     );
     assert_eq!(
-        client.mail("news-bounces@lists.example", &[NOBODY], message),
+        client.mail("news-bounces@lists.example", &[UNREACHABLE], message),
         "250 2.0.0 taken as 0000000002"
     );
     assert_eq!(client.say("QUIT"), "221 2.0.0 bye");
@@ -78,7 +78,10 @@ fn passwords_under_tls() {
     client.hear();
     assert!(client.say("EHLO x").contains("250-STARTTLS"));
     client.say("MAIL FROM:<a@b>");
-    assert_eq!(client.say(&format!("RCPT TO:<{NOBODY}>")), "554 5.7.1 mail is not sent on for you");
+    assert_eq!(
+        client.say(&format!("RCPT TO:<{UNREACHABLE}>")),
+        "554 5.7.1 mail is not sent on for you"
+    );
     client.say("RSET");
     assert_eq!(client.say("STARTTLS"), "220 2.0.0 go on");
 
@@ -87,7 +90,7 @@ fn passwords_under_tls() {
     let wrong = "535 5.7.8 the name or the password is wrong";
     assert_eq!(client.say("AUTH PLAIN AGFubgB3cm9uZw=="), wrong);
     assert_eq!(client.say("AUTH PLAIN AGFubgByaWdodA=="), "235 2.7.0 welcome");
-    assert_eq!(client.mail("a@b", &[NOBODY], "x"), "250 2.0.0 taken as 0000000001");
+    assert_eq!(client.mail("a@b", &[UNREACHABLE], "x"), "250 2.0.0 taken as 0000000001");
     server.stop();
     assert!(place.stored()[0].1.contains("with ESMTPSA;"));
     let told = place.ear.0.lock().unwrap().join("\n");
@@ -108,7 +111,7 @@ fn lmtp() {
     assert_eq!(client.hear(), "220 lists.example LMTP");
     client.say("LHLO mailman");
     assert_eq!(
-        client.mail("a@b", &[NOBODY, "y@[127.0.0.77]"], "x"),
+        client.mail("a@b", &[UNREACHABLE, "y@[127.0.0.77]"], "x"),
         "250 2.0.0 taken as 0000000001"
     );
     assert_eq!(client.hear(), "250 2.0.0 taken as 0000000001");
@@ -126,7 +129,7 @@ fn a_server_that_stops_lets_a_message_end() {
         client.say("EHLO x");
     }
     sending.say("MAIL FROM:<a@b>");
-    sending.say(&format!("RCPT TO:<{NOBODY}>"));
+    sending.say(&format!("RCPT TO:<{UNREACHABLE}>"));
     sending.say("DATA");
     let stopping = std::thread::spawn(move || server.stop());
     assert_eq!(idle.hear(), "421 4.3.2 the server stops");
@@ -147,7 +150,7 @@ fn a_message_that_does_not_come_is_not_waited_for() {
     client.hear();
     client.say("EHLO x");
     client.say("MAIL FROM:<a@b>");
-    client.say(&format!("RCPT TO:<{NOBODY}>"));
+    client.say(&format!("RCPT TO:<{UNREACHABLE}>"));
     client.say("DATA");
     client.send("half a mess");
     let stopping = std::thread::spawn(move || server.stop());
@@ -175,14 +178,14 @@ fn places_and_memory_are_limited() {
     assert_eq!(other.hear(), "421 4.7.0 too many sessions, try again later");
     let chunk = format!("BDAT 400000\r\n{}", "x".repeat(400_000));
     let answers = clients.each_mut().map(|client| {
-        client.say(&format!("RCPT TO:<{NOBODY}>"));
+        client.say(&format!("RCPT TO:<{UNREACHABLE}>"));
         client.send(&chunk);
         client.hear()
     });
     let full = "452 4.3.1 too many messages at once, try again later";
     assert_eq!(answers, ["250 2.0.0 ok", "250 2.0.0 ok", full]);
     assert_eq!(clients[0].say("RSET"), "250 2.0.0 forgotten");
-    assert_eq!(clients[2].mail("a@b", &[NOBODY], "x"), "250 2.0.0 taken as 0000000001");
+    assert_eq!(clients[2].mail("a@b", &[UNREACHABLE], "x"), "250 2.0.0 taken as 0000000001");
     server.stop();
 }
 

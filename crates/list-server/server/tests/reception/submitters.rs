@@ -6,7 +6,7 @@ use sojourn_list_server::{ListServer, Serving, hash_password};
 use std::time::{Duration, Instant};
 
 /// A mailbox at a host that is not there: mail for it stays in the spool.
-const NOBODY: &str = "x@[127.0.0.77]";
+const UNREACHABLE: &str = "x@[127.0.0.77]";
 const NEWS: &str = "news-bounces@lists.example";
 const WELL: &str = "From: editor@lists.example\r\nSubject: x\r\n\r\nx";
 
@@ -50,7 +50,7 @@ fn greeted(server: &ListServer) -> crate::Client<std::net::TcpStream> {
 fn answer(server: &ListServer, sender: &str) -> String {
     let mut client = greeted(server);
     assert_eq!(client.say(&format!("MAIL FROM:<{sender}>")), "250 2.1.0 ok");
-    client.say(&format!("RCPT TO:<{NOBODY}>"))
+    client.say(&format!("RCPT TO:<{UNREACHABLE}>"))
 }
 
 /// A stranger says to be the list: the mail goes to the postmaster as it came, without the list's
@@ -99,7 +99,7 @@ fn a_network_sends_what_it_may() {
         client.begin(sender, &[NEWS, "postmaster"]);
     }
     let mut client = greeted(&server);
-    assert!(client.mail(NEWS, &[NOBODY], WELL).starts_with("250"));
+    assert!(client.mail(NEWS, &[UNREACHABLE], WELL).starts_with("250"));
     server.stop();
     let text = &place.stored()[0].1;
     assert!(text.contains("\r\nDKIM-Signature: ") && text.contains("\r\nList-Id: "), "{text}");
@@ -122,7 +122,7 @@ fn who_may_be_named_as_an_author() {
     let place = with_program(&[("lists", texts(&["*"])), ("from", from)]);
     let server = place.start();
     let mut client = greeted(&server);
-    let mut say = |field: &str| client.mail(NEWS, &[NOBODY], &format!("{field}\r\n\r\nx"));
+    let mut say = |field: &str| client.mail(NEWS, &[UNREACHABLE], &format!("{field}\r\n\r\nx"));
     for field in
         ["From: The editor <Editor@lists.example>", "From: a@there.example, b@there.example"]
     {
@@ -144,11 +144,11 @@ fn a_message_without_an_author() {
     let server = place.start();
     let mut client = greeted(&server);
     let refused = "554 5.6.0 mail of this list has exactly one From: field (RFC 5322 section 3.6)";
-    assert_eq!(client.mail(NEWS, &[NOBODY], "Subject: x\r\n\r\nx"), refused);
+    assert_eq!(client.mail(NEWS, &[UNREACHABLE], "Subject: x\r\n\r\nx"), refused);
     let two = "From: a@lists.example\r\nfrom: b@lists.example\r\n\r\nx";
-    assert_eq!(client.mail(NEWS, &[NOBODY], two), refused);
-    assert!(client.mail(NEWS, &[NOBODY], WELL).starts_with("250"));
-    assert!(client.mail("a@b", &[NOBODY], "Subject: x\r\n\r\nx").starts_with("250"));
+    assert_eq!(client.mail(NEWS, &[UNREACHABLE], two), refused);
+    assert!(client.mail(NEWS, &[UNREACHABLE], WELL).starts_with("250"));
+    assert!(client.mail("a@b", &[UNREACHABLE], "Subject: x\r\n\r\nx").starts_with("250"));
     server.stop();
     assert_eq!(place.stored().len(), 2);
 }
@@ -159,11 +159,11 @@ fn what_goes_out_has_no_blind_copies_and_short_lines() {
     let server = place.start();
     let mut client = greeted(&server);
     let long = format!("Bcc: x@y,\r\n z@y\r\nbcc: w@y\r\n{WELL}\r\n{}", "x".repeat(1_000_000));
-    assert!(client.mail(NEWS, &[NOBODY], &long).starts_with("250"));
+    assert!(client.mail(NEWS, &[UNREACHABLE], &long).starts_with("250"));
     let token = format!("X-Token: {}\r\n{WELL}", "x".repeat(2000));
     let refused = "554 5.6.0 a header line has over 998 octets and no space to fold it at \
                    (RFC 5322 section 2.1.1)";
-    assert_eq!(client.mail(NEWS, &[NOBODY], &token), refused);
+    assert_eq!(client.mail(NEWS, &[UNREACHABLE], &token), refused);
     server.stop();
     let [(_, text)] = &place.stored()[..] else { panic!("one") };
     assert!(text.split("\r\n").all(|line| line.len() <= 998));
@@ -211,9 +211,9 @@ fn users_send_what_they_may() {
     assert_eq!(client.say("AUTH PLAIN AGFubgByaWdodA=="), "235 2.7.0 welcome");
     client.say("MAIL FROM:<ceo@lists.example>");
     let refused = "550 5.7.1 user ann may not send as <ceo@lists.example>";
-    assert_eq!(client.say(&format!("RCPT TO:<{NOBODY}>")), refused);
+    assert_eq!(client.say(&format!("RCPT TO:<{UNREACHABLE}>")), refused);
     client.say("RSET");
-    assert!(client.mail(NEWS, &[NOBODY], WELL).starts_with("250"));
+    assert!(client.mail(NEWS, &[UNREACHABLE], WELL).starts_with("250"));
     server.stop();
 }
 

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-const NOBODY: &str = "x@[127.0.0.77]";
+const UNREACHABLE: &str = "x@[127.0.0.77]";
 
 pub(crate) fn watched() -> Place {
     let mut place = Place::trusting(&[]);
@@ -83,7 +83,7 @@ fn what_waits_and_why() {
     let mut client = connect(&server);
     client.hear();
     client.say("EHLO x");
-    client.mail("a@b", &[NOBODY, "y@[127.0.0.77]"], "x");
+    client.mail("a@b", &[UNREACHABLE, "y@[127.0.0.77]"], "x");
     let end = Instant::now() + Duration::from_secs(60);
     let state = loop {
         let state = state(&server);
@@ -140,7 +140,7 @@ fn events_follow() {
     let mut client = connect(&server);
     client.hear();
     client.say("EHLO x");
-    client.mail("a@b", &[NOBODY], "x");
+    client.mail("a@b", &[UNREACHABLE], "x");
     while event()["totals"]["messages"] != 1 {}
     let tick = event();
     assert!(tick["minutes"]["delivered"].as_array().unwrap().len() <= 3);
