@@ -47,7 +47,15 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("TCP+DropTail", &[("balance", "entropy"), ("queue.buffer", "15KB")]),
     ("NDP", &[("balance", "entropy")]),
     ("TCP+CoDel", &[("queue.target", "5us"), ("queue.interval", "50us")]),
-    ("DCTCP", &[("queue.kind", "codel"), ("queue.ecn", "true"), ("queue.target", "5us")]),
+    (
+        "DCTCP",
+        &[
+            ("queue.kind", "codel"),
+            ("queue.ecn", "true"),
+            ("queue.target", "5us"),
+            ("queue.interval", "50us"),
+        ],
+    ),
     ("TCP+FQ-CoDel", &[("queue.target", "5us"), ("queue.flows", "4"), ("queue.buffer", "30KB")]),
     ("TCP+PIE", &[("queue.target", "5us"), ("queue.update", "5us"), ("queue.max_burst", "0s")]),
     ("TCP+PIE", &[("queue.delay", "departure-rate"), ("queue.max_burst", "0s")]),
