@@ -20,7 +20,7 @@ struct Part {
     any: (u32, u32),
 }
 
-impl Stripes {
+impl Stripes<'_> {
     /// The disk with the first parity of a row.
     fn parity_of(&self, row: u64) -> u16 {
         self.disks - 1 - (row % u64::from(self.disks)) as u16
