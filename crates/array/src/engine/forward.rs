@@ -3,7 +3,7 @@
 
 use super::planner::PlanCache;
 use super::{AccessCounts, Join, Scenario, Sink};
-use crate::device::{PositioningCost, ServiceModel};
+use crate::device::{InOrder, PositioningCost, Service, ServiceModel};
 use crate::layout::Access;
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
@@ -45,8 +45,7 @@ pub fn sojourn_simulate_recursion<M: ServiceModel, S: Sink>(
     recur::<M, S, Single<M>>(scenario, requests, sink, progress)
 }
 
-/// Simulates as [`recursion`](super::recursion) does, with disks that serve several accesses at once
-/// and have no heads. Panics unless plans have one phase.
+/// Simulates as [`recursion`](super::recursion) does, with disks that serve several accesses at once.
 #[inline(never)]
 pub fn sojourn_simulate_parallel<M: ServiceModel, S: Sink>(
     scenario: &Scenario<M>,
@@ -54,7 +53,7 @@ pub fn sojourn_simulate_parallel<M: ServiceModel, S: Sink>(
     sink: S,
     progress: &Progress,
 ) -> Result<(S, AccessCounts), Cancelled> {
-    recur::<M, S, Servers<M::Places>>(scenario, requests, sink, progress)
+    recur::<M, S, Servers<M>>(scenario, requests, sink, progress)
 }
 
 #[inline(always)]
@@ -115,23 +114,23 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
 /// single server*, Proc. Cambridge Phil. Soc. 48, 1952): a service starts at its arrival or at the end
 /// of the one before it, whichever is later.
 struct Single<M: ServiceModel> {
-    disk: M::FcfsDisk,
+    device: M::InOrder,
     idle_from: Time,
     busy: Span,
 }
 
 impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
     fn new(model: &M, streams: Streams, disk: u64) -> Self {
-        Single { disk: model.fcfs_disk(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
+        let device = M::InOrder::new(model, streams, disk);
+        Single { device, idle_from: Time::ZERO, busy: Span::ZERO }
     }
 
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
         let now = arrives.max(self.idle_from);
-        let (positioning, transfer, cost) = model.serve(&mut self.disk, access, now);
-        let service = positioning + transfer;
-        self.idle_from = now + service;
-        self.busy += service;
+        let (transfer, Service { takes, cost }) = self.device.start(model, access, now, 0);
+        self.idle_from = now + takes;
+        self.busy += takes;
         Served { transfer, cost, ended: self.idle_from }
     }
 
@@ -140,39 +139,38 @@ impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
     }
 }
 
-/// A disk without a head that serves several accesses at once, by the recursion of Kiefer and Wolfowitz
-/// (*On the theory of queues with many servers*, Trans. AMS 78, 1955): a service starts at its arrival
-/// or when the first of the servers is idle, whichever is later.
-struct Servers<P> {
-    places: P,
+/// A disk that serves several accesses at once, by the recursion of Kiefer and Wolfowitz (*On the theory
+/// of queues with many servers*, Trans. AMS 78, 1955): a service starts at its arrival or when the first
+/// of the servers is idle, whichever is later.
+struct Servers<M: ServiceModel> {
+    device: M::InOrder,
     /// The time from which each server is idle.
     idle_from: Vec<Time>,
     /// The sum of the times that the servers were busy.
     busy: Span,
 }
 
-impl<M: ServiceModel> ForwardDisk<M> for Servers<M::Places> {
+impl<M: ServiceModel> ForwardDisk<M> for Servers<M> {
     fn new(model: &M, streams: Streams, disk: u64) -> Self {
-        Servers {
-            places: model.places(streams, disk),
-            idle_from: vec![Time::ZERO; model.servers()],
-            busy: Span::ZERO,
-        }
+        let device = M::InOrder::new(model, streams, disk);
+        Servers { device, idle_from: vec![Time::ZERO; model.servers()], busy: Span::ZERO }
     }
 
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
-        let transfer = model.transfer(model.place(&mut self.places), access);
         let idle_from = self.idle_from.iter().enumerate();
         let (first, &idle) =
             idle_from.min_by_key(|(_, ends)| **ends).expect("a disk has at least one server");
-        let starts = arrives.max(idle);
-        let others = || self.idle_from.iter().filter(|&&ends| ends > starts).count();
-        let service = model.slowed(transfer, others);
-        let ended = starts + service;
+        let now = arrives.max(idle);
+        let others = match model.depends_on_load() {
+            true => self.idle_from.iter().filter(|&&ends| ends > now).count(),
+            false => 0,
+        };
+        let (transfer, Service { takes, cost }) = self.device.start(model, access, now, others);
+        let ended = now + takes;
         self.idle_from[first] = ended;
-        self.busy += service;
-        Served { transfer, cost: PositioningCost::None, ended }
+        self.busy += takes;
+        Served { transfer, cost, ended }
     }
 
     fn busy(&self) -> Span {

@@ -6,7 +6,7 @@
 //!
 //! Every kind of draw has a separate random stream: `arrivals`, `batches`, `requests`, `addresses`
 //! and `starts` (how a request lies on the array) one each, and for each disk `places` (drawn from
-//! when a request arrives, in that order), `moves` and `rotations` (drawn from when an access
+//! when a request arrives, in that order) and those of its device (drawn from when an access
 //! starts). So requests do not depend on layout or scheduling, but for addresses, which depend on
 //! what the array holds.
 
@@ -63,11 +63,11 @@ pub struct Scenario<M> {
 /// Totals of a run: accesses by what their positioning took, busy times, ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessCounts {
-    /// Accesses with a full positioning: of a head a seek and a rotation.
+    /// Accesses with a full positioning.
     pub full_positionings: u64,
-    /// Accesses with less than that: the head was on the track or the cylinder.
+    /// Accesses with less than that.
     pub partial_positionings: u64,
-    /// Accesses that needed no positioning.
+    /// Accesses without any.
     pub no_positionings: u64,
     /// The time that each disk was busy.
     pub busy: Vec<Span>,

@@ -1,8 +1,7 @@
 //! The plans of requests, and the random draws that a request makes as it arrives.
 
 use super::Scenario;
-use crate::device::Op;
-use crate::device::ServiceModel;
+use crate::device::{Chances, Op, ServiceModel};
 use crate::layout::{Access, AccessPlan, Layout};
 use crate::workload::Request;
 use sojourn_core::{Ahead, Span, Stream, Streams};
@@ -12,9 +11,10 @@ use sojourn_core::{Ahead, Span, Stream, Streams};
 pub(super) struct Planner<'a, M: ServiceModel> {
     model: &'a M,
     plans: PlanCache<'a>,
-    places: Vec<M::Places>,
+    /// By disk, the chances of transfer times.
+    places: Vec<Chances>,
     /// The places of the accesses of a rebuild.
-    rebuild_places: Vec<M::Places>,
+    rebuild_places: Vec<Chances>,
     /// How many blocks of each failed disk are rebuilt, and of how many; 0 of 0 without a rebuild.
     rebuilt: (u64, u64),
     chances: Stream,
@@ -34,16 +34,16 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         let layout = &scenario.layout;
         let disks = layout.disks();
         let rebuilt = scenario.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.source.rebuilt);
-        let places = |disk| scenario.model.places(scenario.streams, disk);
+        let places = |streams: Streams| -> Vec<Chances> {
+            (0..disks as u64).map(|disk| Chances::places(streams, disk)).collect()
+        };
         Planner {
             model: &scenario.model,
             plans: PlanCache::new(layout, rebuilt, scenario.unit, scenario.streams),
             rebuilt: (0, scenario.rebuild.as_ref().map_or(0, |rebuild| rebuild.blocks)),
             chances: scenario.streams.stream("mended", 0),
-            rebuild_places: (0..disks as u64)
-                .map(|disk| scenario.model.places(scenario.streams.branch(1), disk))
-                .collect(),
-            places: (0..disks as u64).map(places).collect(),
+            rebuild_places: places(scenario.streams.branch(1)),
+            places: places(scenario.streams),
             plan: 0,
             transfers: Vec::new(),
             remembered: vec![(0, 0); disks],
@@ -80,7 +80,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         // A plan of one phase has no disk twice.
         let mut longest = Span::from_ps(1);
         self.transfers.extend(plan.accesses().iter().map(|access| {
-            let place = self.model.place(&mut self.places[usize::from(access.disk)]);
+            let place = self.places[usize::from(access.disk)].next();
             let transfer = self.model.transfer(place, access);
             longest = longest.max(transfer);
             transfer
@@ -95,7 +95,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
 
     /// The transfer time of an access of a rebuild.
     pub(super) fn transfer(&mut self, access: &Access) -> Span {
-        let place = self.model.place(&mut self.rebuild_places[usize::from(access.disk)]);
+        let place = self.rebuild_places[usize::from(access.disk)].next();
         self.model.transfer(place, access)
     }
 
@@ -126,7 +126,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         for access in plan.accesses() {
             let disk = usize::from(access.disk);
             if self.remembered[disk].0 != self.planned {
-                self.remembered[disk] = (self.planned, self.model.place(&mut self.places[disk]));
+                self.remembered[disk] = (self.planned, self.places[disk].next());
             }
             self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
         }

@@ -1,8 +1,8 @@
 //! The input of the formulas.
 
-use super::{Bulks, Law};
+use super::Bulks;
 use crate::Moments;
-use crate::device::Op;
+use crate::device::ServiceTimes;
 use crate::layout::Layout;
 
 /// A case as formulas see it.
@@ -15,30 +15,14 @@ pub struct FormulaInput<'a> {
     pub offered: Option<Offered>,
     /// Whether every disk serves first come, first served.
     pub in_order: bool,
-    /// Whether each access is to a random place, whatever the address of its request.
-    pub independent: bool,
     /// The number of accesses that each disk serves at once.
     pub servers: usize,
     /// Whether a request starts when the one before it is done.
     pub split_merge: bool,
     /// The time that the controller takes before the first phase, in picoseconds.
     pub overhead: f64,
-    /// Mean and mean square of the service time of an access of so many blocks, in picoseconds
-    /// (squared).
-    pub service: &'a dyn Fn(Op, Moments) -> Moments,
-    /// The distribution of the service time of an access of so many blocks.
-    pub law: &'a dyn Fn(Op, u32) -> Law,
-    /// The kind of that distribution.
-    pub services: Services,
-}
-
-/// A kind of distribution of service times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Services {
-    /// Any distribution.
-    General,
-    /// Exponential, for accesses of any one size.
-    Exponential,
+    /// Service times, where they do not depend on each other.
+    pub times: Option<&'a dyn ServiceTimes>,
 }
 
 /// The arrivals of requests, whatever the process.

@@ -14,7 +14,7 @@ mod queue;
 pub use distribution::Distribution;
 pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
-pub use input::{FormulaInput, Offered, Services};
+pub use input::{FormulaInput, Offered};
 pub use known::Known;
 pub use law::Law;
 pub use one_server::{Bulks, one_server, waiting};

@@ -82,7 +82,7 @@ trait LayoutPlan {
     }
 
     /// The key and the value of a setting that only independent positioning uses, where one is set.
-    fn of_heads(&self) -> Option<(&'static str, Value)> {
+    fn by_chance(&self) -> Option<(&'static str, Value)> {
         None
     }
 }
@@ -129,8 +129,8 @@ impl Layout {
     }
 
     /// The key and the value of a setting that only independent positioning uses, where one is set.
-    pub(crate) fn of_heads(&self) -> Option<(&'static str, Value)> {
-        with_layout!(self, |params| params.of_heads())
+    pub(crate) fn by_chance(&self) -> Option<(&'static str, Value)> {
+        with_layout!(self, |params| params.by_chance())
     }
 
     /// Whether a write may read before it writes, as it does to keep parity.

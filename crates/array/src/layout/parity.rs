@@ -101,7 +101,7 @@ impl<P: Parity> LayoutPlan for P {
         self.stripes().write_start.and_then(|start| start.write())
     }
 
-    fn of_heads(&self) -> Option<(&'static str, Value)> {
+    fn by_chance(&self) -> Option<(&'static str, Value)> {
         let Stripes { pre_read, rewrite, .. } = self.stripes();
         let pre_read = pre_read.and_then(|way| way.write()).map(|way| ("pre_read", way));
         pre_read.or_else(|| rewrite.and_then(|way| way.write()).map(|way| ("rewrite", way)))

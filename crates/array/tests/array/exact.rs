@@ -7,7 +7,7 @@ use crate::common::{
 use sojourn_array::ArrayCase;
 use sojourn_array::Moments;
 use sojourn_array::device::hdd::Platters;
-use sojourn_array::device::{Drive, Op};
+use sojourn_array::device::{Op, ServiceTimes};
 use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
@@ -105,7 +105,7 @@ impl Alone {
     }
 
     fn transfer(&mut self) -> f64 {
-        self.drive.transfer(self.chances.next(), Op::Read, 1).ps() as f64 / 1e9
+        self.drive.transfer(self.chances.next(), 1).ps() as f64 / 1e9
     }
 
     /// A write of so many blocks on four empty disks under RAID 5, scenario by scenario.
@@ -313,7 +313,7 @@ fn the_moments_of_a_service_are_those_of_the_data_sheet() {
         (Op::Write, 1.0, 16.130, 20.07),
         (Op::Read, 4.0, 21.648, 21.33),
     ] {
-        let service = drive.service(op, Moments::constant(blocks));
+        let service = drive.moments(op, Moments::constant(blocks));
         assert!((service.mean / 1e9 - mean).abs() < 0.002, "{op:?}: {}", service.mean);
         let of_drive = (service.square - service.mean.powi(2)) / 1e18;
         assert!((of_drive - variance).abs() < 0.05, "{op:?}: {of_drive}");
