@@ -201,6 +201,11 @@ impl ArrayCase {
         for (number, request) in (0..all as i64).zip(&mut requests) {
             let plan = plans.of(&request, false);
             let plan = plans.plan(plan);
+            if !plan.waits_for_all() {
+                let given = Value::Text(self.layout.name().to_owned());
+                let expected = "a layout whose requests wait for all of their accesses, to measure";
+                return Err(Refusal::value(&given, expected).under("layout"));
+            }
             for phase in 0..plan.phases() {
                 for access in plan.phase(phase) {
                     numbers.push(number);

@@ -10,7 +10,8 @@ pub(crate) use chances::Chances;
 pub use exponential::{Exponential, Memoryless};
 pub use measured::{Empirical, Measured};
 pub use service::{
-    Found, InOrder, Plain, PositioningCost, Service, ServiceModel, ServiceStart, ServiceTimes, Task,
+    Awaited, Found, InOrder, Plain, PositioningCost, Service, ServiceModel, ServiceStart,
+    ServiceTimes, Task,
 };
 
 use hdd::scheduling::Scheduling;

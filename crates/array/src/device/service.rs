@@ -18,6 +18,17 @@ pub enum Found {
     JustDone,
 }
 
+/// What waits for the end of an access beside its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Nothing.
+    No,
+    /// The next phase.
+    Gate,
+    /// The phase with this number, for as many as it needs of such accesses.
+    AnyOf(u8),
+}
+
 /// An access at its device, queued or served.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<S> {
@@ -33,10 +44,10 @@ pub struct Task<S> {
     pub approach: Approach,
     /// The state in which it found its device.
     pub found: Found,
-    /// Whether the next phase waits for it.
-    pub gate: bool,
-    /// Whether its request ends only after it.
+    /// Whether its request waits for it.
     pub counts: bool,
+    /// What waits for it beside the request.
+    pub awaited: Awaited,
     /// What the device keeps of it until it starts.
     pub spot: S,
 }
@@ -212,6 +223,7 @@ impl<S> Task<S> {
         let Access { op, approach, gate, counts, .. } = *access;
         let spot = model.spot(access);
         let job = job as u32;
-        Task { transfer, slot, job, op, approach, found: Found::Busy, gate, counts, spot }
+        let awaited = if gate { Awaited::Gate } else { Awaited::No };
+        Task { transfer, slot, job, op, approach, found: Found::Busy, counts, awaited, spot }
     }
 }

@@ -4,10 +4,11 @@ use super::disks::Disks;
 use super::planner::Planner;
 use super::rebuild::{NO_REQUEST, RebuildRun};
 use super::{AccessCounts, Join, Rebuilt, Scenario, Sink};
-use crate::device::{ServiceModel, Task};
+use crate::device::{Awaited, ServiceModel, Task};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// A request that has arrived and is not done.
@@ -17,9 +18,10 @@ struct PendingRequest {
     job: u64,
     /// Accesses that are not done, those of later phases too.
     left: u32,
-    /// Accesses that are not done and that the end of the request waits for.
+    /// Accesses that are not done and that the request waits for; a phase that needs only some of its
+    /// accesses stands here as one.
     counted: u32,
-    /// Accesses of the present phase that are not done and that the next phase waits for.
+    /// Such accesses of the present phase that the next phase waits for.
     gates: u32,
     phase: u32,
 }
@@ -29,8 +31,39 @@ struct PendingRequest {
 struct LaterPhases<S> {
     /// Disks and accesses, phase by phase.
     tasks: Vec<(u16, Task<S>)>,
-    /// Where each phase ends.
-    ends: Vec<usize>,
+    phases: Vec<LaterPhase>,
+}
+
+/// A phase of such a request.
+#[derive(Clone, Copy, Debug)]
+struct LaterPhase {
+    /// Where its accesses end, among all of the request.
+    end: usize,
+    /// How many more accesses it needs, where that is not all of them.
+    needs: u32,
+    /// Whether the next phase waits for these.
+    leads_on: bool,
+}
+
+impl<S> LaterPhases<S> {
+    /// Adds a phase of the accesses in `range`, of which it needs `needs`, or all that count; for how
+    /// many of them, or of such phases, the request waits.
+    fn add_phase(&mut self, range: Range<usize>, needs: Option<u32>) -> u32 {
+        let number = self.phases.len() as u8;
+        let counted = self.tasks[range.clone()].iter_mut().filter(|(_, task)| task.counts);
+        let Some(needs) = needs else {
+            let count = counted.count() as u32;
+            self.phases.push(LaterPhase { end: range.end, needs: 0, leads_on: false });
+            return count;
+        };
+        let mut leads_on = false;
+        for (_, task) in counted {
+            leads_on |= task.awaited == Awaited::Gate;
+            (task.counts, task.awaited) = (false, Awaited::AnyOf(number));
+        }
+        self.phases.push(LaterPhase { end: range.end, needs, leads_on });
+        1
+    }
 }
 
 struct Engine<'a, M: ServiceModel, S> {
@@ -169,7 +202,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         let left = plan.accesses().len() as u32;
         let pending = PendingRequest { job, left, counted: left, gates: 0, phase: 0 };
         let waits = self.scenario.join == Join::SplitMerge && self.active > 0;
-        if plan.phases() > 1 || waits {
+        if !plan.is_simple() || waits {
             self.arrive_in_parts(slot, pending, now);
             return;
         }
@@ -184,23 +217,25 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
     #[cold]
     fn new_slot(&mut self) -> u32 {
         self.pending.push(PendingRequest::default());
-        self.later.push(LaterPhases { tasks: Vec::new(), ends: Vec::new() });
+        self.later.push(LaterPhases { tasks: Vec::new(), phases: Vec::new() });
         self.pending.len() as u32 - 1
     }
 
     /// Takes in the request that has just arrived, where it is not issued whole, or not now.
     fn arrive_in_parts(&mut self, slot: u32, mut pending: PendingRequest, now: Time) {
         let plan = self.planner.plan();
-        pending.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
-        self.pending[slot as usize] = pending;
         let later = &mut self.later[slot as usize];
         later.tasks.clear();
         later.tasks.extend(self.planner.accesses().map(|(access, transfer)| {
             let task = Task::new(&self.scenario.model, slot, pending.job, access, transfer);
             (access.disk, task)
         }));
-        later.ends.clear();
-        later.ends.extend((0..plan.phases()).map(|phase| plan.range(phase).end));
+        later.phases.clear();
+        pending.counted = 0;
+        for phase in 0..plan.phases() {
+            pending.counted += later.add_phase(plan.range(phase), plan.needs(phase));
+        }
+        self.pending[slot as usize] = pending;
         if self.scenario.join == Join::SplitMerge && self.active > 0 {
             self.queued.push_back(slot);
         } else {
@@ -215,9 +250,11 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         let pending = &mut self.pending[slot as usize];
         let phase = pending.phase as usize;
         let later = &self.later[slot as usize];
-        let start = if phase == 0 { 0 } else { later.ends[phase - 1] };
-        let tasks = &later.tasks[start..later.ends[phase]];
-        pending.gates = tasks.iter().filter(|(_, task)| task.gate).count() as u32;
+        let start = if phase == 0 { 0 } else { later.phases[phase - 1].end };
+        let LaterPhase { end, leads_on, .. } = later.phases[phase];
+        let tasks = &later.tasks[start..end];
+        let gates = tasks.iter().filter(|(_, task)| task.awaited == Awaited::Gate).count();
+        pending.gates = gates as u32 + u32::from(leads_on);
         for &(disk, task) in tasks {
             match phase {
                 0 => self.disks.issue(disk.into(), task, now),
@@ -246,15 +283,45 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         pending.counted -= u32::from(task.counts);
         let left = pending.left;
         if task.counts && pending.counted == 0 {
-            self.finished += 1;
-            self.ended = now;
-            self.sink.finished(pending.job, now);
+            self.finish(task.slot, now);
         }
-        if task.gate {
-            self.pass_gate(task.slot, server, now);
+        match task.awaited {
+            Awaited::No => {}
+            Awaited::Gate => self.pass_gate(task.slot, server, now),
+            Awaited::AnyOf(phase) => self.pass_any_of(task.slot, phase, server, now),
         }
         if left == 0 {
             self.leave(task.slot, server, now);
+        }
+    }
+
+    /// Accounts for the end of a request.
+    #[inline(always)]
+    fn finish(&mut self, slot: u32, now: Time) {
+        self.finished += 1;
+        self.ended = now;
+        self.sink.finished(self.pending[slot as usize].job, now);
+    }
+
+    /// Accounts for the end of an access of a phase that does not need all of them.
+    #[cold]
+    fn pass_any_of(&mut self, slot: u32, phase: u8, server: usize, now: Time) {
+        let phase = &mut self.later[slot as usize].phases[usize::from(phase)];
+        if phase.needs == 0 {
+            return;
+        }
+        phase.needs -= 1;
+        if phase.needs > 0 {
+            return;
+        }
+        let leads_on = phase.leads_on;
+        let pending = &mut self.pending[slot as usize];
+        pending.counted -= 1;
+        if pending.counted == 0 {
+            self.finish(slot, now);
+        }
+        if leads_on {
+            self.pass_gate(slot, server, now);
         }
     }
 

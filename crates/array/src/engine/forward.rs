@@ -1,10 +1,10 @@
 //! Simulation without events: where each disk serves first come, first served, and no end of an
 //! access causes another access, the end of an access is known as it arrives.
 
-use super::planner::PlanCache;
+use super::planner::{PlanCache, nth_least};
 use super::{AccessCounts, Join, Scenario, Sink};
 use crate::device::{InOrder, PositioningCost, Service, ServiceModel};
-use crate::layout::Access;
+use crate::layout::{Access, AccessPlan};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
 use std::sync::atomic::Ordering;
@@ -65,33 +65,26 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
 ) -> Result<(S, AccessCounts), Cancelled> {
     let model = &scenario.model;
     assert!(model.in_order(), "only first come, first served");
-    let disks = 0..scenario.layout.disks() as u64;
-    let mut disks: Vec<D> = disks.map(|disk| D::new(model, scenario.streams, disk)).collect();
+    let mut disks = ForwardDisks::<D>::new(scenario);
     let mut plans =
         PlanCache::new(&scenario.layout, &scenario.layout, scenario.unit, scenario.streams);
-    let mut counts = AccessCounts::default();
     // The end of the request before, in split-merge.
     let mut before = Time::ZERO;
     for job in 0..scenario.requests {
         let Some(request) = requests.next() else { break };
         let plan = plans.of(&request, false);
         let plan = plans.plan(plan);
-        assert!(plan.phases() == 1, "only plans of one phase");
         let arrives = before.max(request.arrived + scenario.overhead);
-        let mut finished = Time::ZERO;
-        let mut ideal = Span::from_ps(1);
-        for access in plan.accesses() {
-            let disk = &mut disks[usize::from(access.disk)];
-            let served = disk.serve(model, access, arrives);
-            ideal = ideal.max(served.transfer);
-            finished = finished.max(served.ended);
-            counts.count(served.cost);
-        }
+        let Done { finished, last, ideal } = match plan.is_simple() {
+            true => disks.serve_all(model, plan, arrives),
+            false => disks.serve_and_wait_for_some(model, plan, arrives),
+        };
         sink.arrived(job, &request, ideal);
         sink.finished(job, finished);
         if scenario.join == Join::SplitMerge {
-            before = finished;
+            before = last;
         }
+        let counts = &mut disks.counts;
         counts.ended = counts.ended.max(finished);
         if job.is_multiple_of(LOOK_EVERY) {
             progress.finished.store(job, Ordering::Relaxed);
@@ -104,10 +97,102 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
             }
         }
     }
-    counts.late = counts.ended > LATEST;
     progress.finished.store(scenario.requests, Ordering::Relaxed);
-    counts.busy = disks.iter().map(ForwardDisk::busy).collect();
+    let mut counts = disks.counts;
+    counts.late |= counts.ended > LATEST;
+    counts.busy = disks.disks.iter().map(ForwardDisk::busy).collect();
     Ok((sink, counts))
+}
+
+/// All disks.
+struct ForwardDisks<D> {
+    disks: Vec<D>,
+    counts: AccessCounts,
+    /// Ends and transfer times of the accesses of which a request needs only some.
+    ends: Vec<Time>,
+    transfers: Vec<Span>,
+}
+
+/// The service of a request.
+struct Done {
+    /// The end of the request, and of the last of its accesses.
+    finished: Time,
+    last: Time,
+    /// Its least possible sojourn time.
+    ideal: Span,
+}
+
+impl<D> ForwardDisks<D> {
+    fn new<M: ServiceModel>(scenario: &Scenario<M>) -> ForwardDisks<D>
+    where
+        D: ForwardDisk<M>,
+    {
+        let disks = 0..scenario.layout.disks() as u64;
+        let new = |disk| D::new(&scenario.model, scenario.streams, disk);
+        let (ends, transfers) = (Vec::new(), Vec::new());
+        ForwardDisks {
+            disks: disks.map(new).collect(),
+            counts: AccessCounts::default(),
+            ends,
+            transfers,
+        }
+    }
+
+    #[inline(always)]
+    fn serve<M: ServiceModel>(&mut self, model: &M, access: &Access, arrives: Time) -> Served
+    where
+        D: ForwardDisk<M>,
+    {
+        let served = self.disks[usize::from(access.disk)].serve(model, access, arrives);
+        self.counts.count(served.cost);
+        served
+    }
+
+    /// Serves a request that waits for all its accesses.
+    #[inline(always)]
+    fn serve_all<M: ServiceModel>(&mut self, model: &M, plan: &AccessPlan, arrives: Time) -> Done
+    where
+        D: ForwardDisk<M>,
+    {
+        let mut finished = Time::ZERO;
+        let mut ideal = Span::from_ps(1);
+        for access in plan.accesses() {
+            let served = self.serve(model, access, arrives);
+            ideal = ideal.max(served.transfer);
+            finished = finished.max(served.ended);
+        }
+        Done { finished, last: finished, ideal }
+    }
+
+    /// Serves a request that is done with the first few of its accesses.
+    #[cold]
+    fn serve_and_wait_for_some<M: ServiceModel>(
+        &mut self,
+        model: &M,
+        plan: &AccessPlan,
+        arrives: Time,
+    ) -> Done
+    where
+        D: ForwardDisk<M>,
+    {
+        assert!(plan.phases() == 1, "only plans of one phase");
+        self.ends.clear();
+        self.transfers.clear();
+        let mut last = Time::ZERO;
+        for access in plan.accesses() {
+            let served = self.serve(model, access, arrives);
+            last = last.max(served.ended);
+            if access.counts {
+                self.ends.push(served.ended);
+                self.transfers.push(served.transfer);
+            }
+        }
+        self.counts.late |= last > LATEST;
+        let needs = plan.needs(0).unwrap_or(self.ends.len() as u32);
+        let finished = nth_least(&mut self.ends, needs);
+        let ideal = nth_least(&mut self.transfers, needs).max(Span::from_ps(1));
+        Done { finished, last, ideal }
+    }
 }
 
 /// A disk that serves one access at a time, by the recursion of Lindley (*The theory of queues with a

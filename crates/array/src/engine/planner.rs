@@ -26,7 +26,14 @@ pub(super) struct Planner<'a, M: ServiceModel> {
     remembered: Vec<(u64, u32)>,
     /// By disk, for the least sojourn time: the sum of the transfer times of a phase so far.
     least: Vec<Span>,
+    /// For the least sojourn time: the ends of the accesses of which a phase needs only some.
+    ends: Vec<Span>,
     planned: u64,
+}
+
+/// The `number`-th least of some times, from 1 on; leaves them in any order.
+pub(super) fn nth_least<T: Ord + Copy>(times: &mut [T], number: u32) -> T {
+    *times.select_nth_unstable(number as usize - 1).1
 }
 
 impl<'a, M: ServiceModel> Planner<'a, M> {
@@ -48,6 +55,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             transfers: Vec::new(),
             remembered: vec![(0, 0); disks],
             least: vec![Span::ZERO; disks],
+            ends: Vec::new(),
             planned: 0,
         }
     }
@@ -74,10 +82,10 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         };
         let plan = self.plans.plan(self.plan);
         self.transfers.clear();
-        if plan.phases() > 1 {
+        if !plan.is_simple() {
             return self.draw_and_remember();
         }
-        // A plan of one phase has no disk twice.
+        // A simple plan has no disk twice.
         let mut longest = Span::from_ps(1);
         self.transfers.extend(plan.accesses().iter().map(|access| {
             let place = self.places[usize::from(access.disk)].next();
@@ -119,7 +127,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         }
     }
 
-    /// Draws the transfer times of a plan that comes back to its disks: one place for each disk.
+    /// Draws the transfer times of a plan that may come back to its disks: one place for each disk.
     fn draw_and_remember(&mut self) -> Span {
         self.planned += 1;
         let plan = self.plans.plan(self.plan);
@@ -130,28 +138,46 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             }
             self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
         }
-        // A phase begins when all accesses that it waits for are done; what comes before one of these
-        // on its disk delays it, what comes after does not.
+        self.least_of_phases().max(Span::from_ps(1))
+    }
+
+    /// The least time of a plan whose transfer times are drawn. A phase begins when all accesses that it
+    /// waits for are done; what comes before one of these on its disk delays it, what comes after does
+    /// not.
+    fn least_of_phases(&mut self) -> Span {
+        let plan = self.plans.plan(self.plan);
         let mut begins = Span::ZERO;
         let mut done = Span::ZERO;
         for phase in 0..plan.phases() {
             self.least.fill(Span::ZERO);
             let mut next = Span::ZERO;
+            let mut leads_on = false;
+            self.ends.clear();
             let range = plan.range(phase);
             for (access, &transfer) in plan.phase(phase).iter().zip(&self.transfers[range]) {
                 let disk = usize::from(access.disk);
-                let ends = self.least[disk] + transfer;
-                self.least[disk] = ends;
+                self.least[disk] += transfer;
+                let ends = begins + self.least[disk];
+                if access.counts && plan.needs(phase).is_some() {
+                    self.ends.push(ends);
+                    leads_on |= access.gate;
+                    continue;
+                }
                 if access.gate {
-                    next = next.max(begins + ends);
+                    next = next.max(ends);
                 }
                 if access.counts {
-                    done = done.max(begins + ends);
+                    done = done.max(ends);
                 }
+            }
+            if let Some(needs) = plan.needs(phase) {
+                let over = nth_least(&mut self.ends, needs);
+                done = done.max(over);
+                next = if leads_on { next.max(over) } else { next };
             }
             begins = next;
         }
-        done.max(Span::from_ps(1))
+        done
     }
 }
 

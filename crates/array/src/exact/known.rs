@@ -99,6 +99,9 @@ impl Known {
                 Err(Unlike::Phases) => {
                     return Known::nothing("no formula: writes come back to disks that they read");
                 }
+                Err(Unlike::Needs) => {
+                    return Known::nothing("no formula: a request waits for some of its accesses");
+                }
                 Err(Unlike::Accesses) => {
                     return Known::nothing("no formula: a request's accesses differ in size");
                 }

@@ -33,7 +33,7 @@ pub struct Access {
     pub blocks: u32,
     /// Whether the next phase waits for it.
     pub gate: bool,
-    /// Whether the request ends only after it.
+    /// Whether the request waits for it.
     pub counts: bool,
 }
 
@@ -45,28 +45,41 @@ impl Access {
 }
 
 /// The accesses of a request, phase by phase. The accesses of a phase are issued together, those of
-/// the next when all accesses with `gate` of this one are done. Later phases have priority.
+/// the next when all accesses with `gate` of this one are done. Later phases have priority. A request
+/// is done when of each phase all accesses that count are done, or as many as it needs.
 #[derive(Debug)]
 pub struct AccessPlan {
     accesses: Vec<Access>,
-    /// Where each phase ends.
-    ends: Vec<usize>,
+    phases: Vec<Phase>,
+    /// Whether it has one phase, and waits for all accesses that count.
+    simple: bool,
     /// For each disk the access that [`add`](AccessPlan::add) gave it, and in which phase, counted
     /// over all plans built here. Clones are only read, and have none.
     added: Vec<(u64, usize)>,
     phase: u64,
 }
 
+/// A phase of a plan.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    /// Where its accesses end, among all of the plan.
+    end: usize,
+    /// How many of its accesses have to be done for it to be over; none says all that count.
+    needs: Option<u32>,
+}
+
 impl AccessPlan {
     /// An empty plan for `disks` disks.
     pub fn new(disks: usize) -> AccessPlan {
-        AccessPlan { accesses: Vec::new(), ends: Vec::new(), added: vec![(0, 0); disks], phase: 1 }
+        let added = vec![(0, 0); disks];
+        AccessPlan { accesses: Vec::new(), phases: Vec::new(), simple: false, added, phase: 1 }
     }
 
     /// Makes it empty again.
     pub fn clear(&mut self) {
         self.accesses.clear();
-        self.ends.clear();
+        self.phases.clear();
+        self.simple = false;
         self.phase += 1;
     }
 
@@ -118,8 +131,23 @@ impl AccessPlan {
 
     /// Ends a phase; one without accesses is none.
     pub fn end_phase(&mut self) {
-        if self.ends.last().copied().unwrap_or(0) < self.accesses.len() {
-            self.ends.push(self.accesses.len());
+        self.end(None);
+    }
+
+    /// Ends a phase that is over when the first `needs` of its accesses are done, at least one: those
+    /// that count, and of those with `gate` as many, for the next phase. The others go on, and are not
+    /// waited for.
+    pub fn end_phase_of(&mut self, needs: u32) {
+        let start = self.phases.last().map_or(0, |phase| phase.end);
+        let counted = self.accesses[start..].iter().filter(|access| access.counts).count();
+        self.end(Some(needs).filter(|&needs| (needs as usize) < counted));
+    }
+
+    fn end(&mut self, needs: Option<u32>) {
+        let end = self.accesses.len();
+        if self.phases.last().map_or(0, |phase| phase.end) < end {
+            self.phases.push(Phase { end, needs });
+            self.simple = self.phases.len() == 1 && needs.is_none();
             self.phase += 1;
         }
     }
@@ -127,7 +155,23 @@ impl AccessPlan {
     /// The number of phases.
     #[inline]
     pub fn phases(&self) -> usize {
-        self.ends.len()
+        self.phases.len()
+    }
+
+    /// Whether it has one phase, and waits for all accesses that count.
+    #[inline]
+    pub fn is_simple(&self) -> bool {
+        self.simple
+    }
+
+    /// How many accesses of a phase have to be done for it to be over, where not all that count.
+    pub fn needs(&self, index: usize) -> Option<u32> {
+        self.phases[index].needs
+    }
+
+    /// Whether of each phase all accesses that count are waited for.
+    pub fn waits_for_all(&self) -> bool {
+        self.phases.iter().all(|phase| phase.needs.is_none())
     }
 
     /// All accesses, phase by phase.
@@ -148,8 +192,8 @@ impl AccessPlan {
 
     /// The range of the accesses of a phase among all.
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        start..self.ends[index]
+        let start = if index == 0 { 0 } else { self.phases[index - 1].end };
+        start..self.phases[index].end
     }
 }
 
@@ -157,7 +201,8 @@ impl Clone for AccessPlan {
     fn clone(&self) -> AccessPlan {
         AccessPlan {
             accesses: self.accesses.clone(),
-            ends: self.ends.clone(),
+            phases: self.phases.clone(),
+            simple: self.simple,
             ..AccessPlan::new(0)
         }
     }
@@ -165,6 +210,7 @@ impl Clone for AccessPlan {
     /// Allocates nothing once the capacity suffices.
     fn clone_from(&mut self, other: &AccessPlan) {
         self.accesses.clone_from(&other.accesses);
-        self.ends.clone_from(&other.ends);
+        self.phases.clone_from(&other.phases);
+        self.simple = other.simple;
     }
 }
