@@ -52,9 +52,9 @@ impl Kind for Exponential {
 #[derive(Clone, Debug)]
 pub struct Memoryless {
     /// The mean service time in picoseconds.
-    mean: f64,
+    pub(crate) mean: f64,
     /// The number of accesses that it serves at once.
-    servers: usize,
+    pub(crate) servers: usize,
 }
 
 impl Memoryless {

@@ -5,10 +5,10 @@ use super::planner::Planner;
 use super::rebuild::{NO_REQUEST, RebuildRun};
 use super::{AccessCounts, Join, Rebuilt, Scenario, Sink};
 use crate::device::{Awaited, ServiceModel, Task};
+use crate::layout::AccessPlan;
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// A request that has arrived and is not done.
@@ -46,23 +46,23 @@ struct LaterPhase {
 }
 
 impl<S> LaterPhases<S> {
-    /// Adds a phase of the accesses in `range`, of which it needs `needs`, or all that count; for how
-    /// many of them, or of such phases, the request waits.
-    fn add_phase(&mut self, range: Range<usize>, needs: Option<u32>) -> u32 {
-        let number = self.phases.len() as u8;
-        let counted = self.tasks[range.clone()].iter_mut().filter(|(_, task)| task.counts);
-        let Some(needs) = needs else {
-            let count = counted.count() as u32;
-            self.phases.push(LaterPhase { end: range.end, needs: 0, leads_on: false });
-            return count;
-        };
+    /// Adds a phase of a plan; for how many accesses, or phases that need only some, the request waits
+    /// there.
+    fn add_phase(&mut self, plan: &AccessPlan, number: usize) -> u32 {
+        let range = plan.range(number);
+        let tasks = &mut self.tasks[range.clone()];
         let mut leads_on = false;
-        for (_, task) in counted {
-            leads_on |= task.awaited == Awaited::Gate;
-            (task.counts, task.awaited) = (false, Awaited::AnyOf(number));
+        if plan.needs(number).is_some() {
+            let tasks = tasks.iter_mut().zip(plan.phase(number));
+            for ((_, task), _) in tasks.filter(|(_, access)| plan.leads_on(number, access)) {
+                leads_on |= task.awaited == Awaited::Gate;
+                (task.counts, task.awaited) = (false, Awaited::AnyOf(number as u8));
+            }
         }
-        self.phases.push(LaterPhase { end: range.end, needs, leads_on });
-        1
+        let counted = tasks.iter().filter(|(_, task)| task.counts).count() as u32;
+        let needs = plan.needs(number);
+        self.phases.push(LaterPhase { end: range.end, needs: needs.unwrap_or(0), leads_on });
+        counted + u32::from(needs.is_some())
     }
 }
 
@@ -102,26 +102,42 @@ pub fn sojourn_simulate<M: ServiceModel, S: Sink>(
     sink: S,
     progress: &Progress,
 ) -> Result<(S, AccessCounts), Cancelled> {
-    let engine = Engine {
-        scenario,
-        planner: Planner::new(scenario),
-        disks: Disks::new(scenario),
-        pending: Vec::new(),
-        later: Vec::new(),
-        free: Vec::new(),
-        delayed: VecDeque::new(),
-        queued: VecDeque::new(),
-        rebuild: scenario.rebuild.as_ref().map(RebuildRun::new),
-        others: if scenario.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
-        active: 0,
-        finished: 0,
-        ended: Time::ZERO,
-        sink,
-    };
-    engine.run(requests, progress)
+    Engine::new(scenario, sink).run(requests, progress)
 }
 
-impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
+/// Simulates requests that all have one plan, which no layout need make.
+#[cfg(test)]
+pub(super) fn simulate_plan<M: ServiceModel, S: Sink>(
+    scenario: &Scenario<M>,
+    plan: &AccessPlan,
+    requests: impl Iterator<Item = Request>,
+    sink: S,
+) -> (S, AccessCounts) {
+    let mut engine = Engine::new(scenario, sink);
+    engine.planner.always(plan);
+    engine.run(requests, &Progress::default()).expect("no one cancels")
+}
+
+impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
+    fn new(scenario: &'a Scenario<M>, sink: S) -> Engine<'a, M, S> {
+        Engine {
+            scenario,
+            planner: Planner::new(scenario),
+            disks: Disks::new(scenario),
+            pending: Vec::new(),
+            later: Vec::new(),
+            free: Vec::new(),
+            delayed: VecDeque::new(),
+            queued: VecDeque::new(),
+            rebuild: scenario.rebuild.as_ref().map(RebuildRun::new),
+            others: if scenario.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
+            active: 0,
+            finished: 0,
+            ended: Time::ZERO,
+            sink,
+        }
+    }
+
     fn run(
         mut self,
         mut requests: impl Iterator<Item = Request>,
@@ -233,7 +249,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         later.phases.clear();
         pending.counted = 0;
         for phase in 0..plan.phases() {
-            pending.counted += later.add_phase(plan.range(phase), plan.needs(phase));
+            pending.counted += later.add_phase(plan, phase);
         }
         self.pending[slot as usize] = pending;
         if self.scenario.join == Join::SplitMerge && self.active > 0 {

@@ -182,7 +182,7 @@ impl<D> ForwardDisks<D> {
         for access in plan.accesses() {
             let served = self.serve(model, access, arrives);
             last = last.max(served.ended);
-            if access.counts {
+            if plan.leads_on(0, access) {
                 self.ends.push(served.ended);
                 self.transfers.push(served.transfer);
             }

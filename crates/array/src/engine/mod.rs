@@ -15,6 +15,8 @@ mod events;
 mod forward;
 mod planner;
 mod rebuild;
+#[cfg(test)]
+mod reference;
 
 pub use events::sojourn_simulate as simulate;
 pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion};

@@ -96,6 +96,14 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         longest
     }
 
+    /// Gives every request without an address this plan.
+    #[cfg(test)]
+    pub(super) fn always(&mut self, plan: &AccessPlan) {
+        self.plans.ways = [1, 1];
+        self.plans.laid.push(plan.clone());
+        self.plans.index.fill(self.plans.laid.len() as u32 - 1);
+    }
+
     /// Notes how many blocks of the failed disks are rebuilt.
     pub(super) fn rebuilt(&mut self, blocks: u64) {
         self.rebuilt.0 = blocks;
@@ -143,24 +151,24 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
 
     /// The least time of a plan whose transfer times are drawn. A phase begins when all accesses that it
     /// waits for are done; what comes before one of these on its disk delays it, what comes after does
-    /// not.
+    /// not. Disks that serve several at once serve all accesses of a phase side by side.
     fn least_of_phases(&mut self) -> Span {
         let plan = self.plans.plan(self.plan);
+        let one_server = self.model.servers() == 1;
         let mut begins = Span::ZERO;
         let mut done = Span::ZERO;
         for phase in 0..plan.phases() {
             self.least.fill(Span::ZERO);
             let mut next = Span::ZERO;
-            let mut leads_on = false;
             self.ends.clear();
             let range = plan.range(phase);
             for (access, &transfer) in plan.phase(phase).iter().zip(&self.transfers[range]) {
                 let disk = usize::from(access.disk);
-                self.least[disk] += transfer;
+                let before = if one_server { self.least[disk] } else { Span::ZERO };
+                self.least[disk] = before + transfer;
                 let ends = begins + self.least[disk];
-                if access.counts && plan.needs(phase).is_some() {
+                if plan.needs(phase).is_some() && plan.leads_on(phase, access) {
                     self.ends.push(ends);
-                    leads_on |= access.gate;
                     continue;
                 }
                 if access.gate {
@@ -173,7 +181,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             if let Some(needs) = plan.needs(phase) {
                 let over = nth_least(&mut self.ends, needs);
                 done = done.max(over);
-                next = if leads_on { next.max(over) } else { next };
+                next = next.max(over);
             }
             begins = next;
         }

@@ -42,11 +42,17 @@ impl Access {
     pub fn new(disk: u16, op: Op, blocks: u32) -> Access {
         Access { disk, op, approach: Approach::Random, at: 0, blocks, gate: false, counts: true }
     }
+
+    /// Whether it leads on from its phase, any of whose accesses may have a gate or not.
+    fn leads_on(&self, gated: bool) -> bool {
+        if gated { self.gate } else { self.counts }
+    }
 }
 
 /// The accesses of a request, phase by phase. The accesses of a phase are issued together, those of
 /// the next when all accesses with `gate` of this one are done. Later phases have priority. A request
-/// is done when of each phase all accesses that count are done, or as many as it needs.
+/// is done when all accesses that count are. Where a phase needs only some of its accesses, the first
+/// so many that are done stand for all.
 #[derive(Debug)]
 pub struct AccessPlan {
     accesses: Vec<Access>,
@@ -64,8 +70,10 @@ pub struct AccessPlan {
 struct Phase {
     /// Where its accesses end, among all of the plan.
     end: usize,
-    /// How many of its accesses have to be done for it to be over; none says all that count.
+    /// How many of the accesses that lead on from it have to be done, where not all.
     needs: Option<u32>,
+    /// Whether any access leads on to a next phase.
+    gated: bool,
 }
 
 impl AccessPlan {
@@ -134,19 +142,21 @@ impl AccessPlan {
         self.end(None);
     }
 
-    /// Ends a phase that is over when the first `needs` of its accesses are done, at least one: those
-    /// that count, and of those with `gate` as many, for the next phase. The others go on, and are not
-    /// waited for.
+    /// Ends a phase that needs the first `needs`, at least one, of the accesses that lead on from it:
+    /// those with `gate` to the next phase, and where there are none, those that count to the end of
+    /// the request. The others of these go on, and are not waited for.
     pub fn end_phase_of(&mut self, needs: u32) {
-        let start = self.phases.last().map_or(0, |phase| phase.end);
-        let counted = self.accesses[start..].iter().filter(|access| access.counts).count();
-        self.end(Some(needs).filter(|&needs| (needs as usize) < counted));
+        self.end(Some(needs));
     }
 
     fn end(&mut self, needs: Option<u32>) {
-        let end = self.accesses.len();
-        if self.phases.last().map_or(0, |phase| phase.end) < end {
-            self.phases.push(Phase { end, needs });
+        let (start, end) = (self.phases.last().map_or(0, |phase| phase.end), self.accesses.len());
+        if start < end {
+            let accesses = &self.accesses[start..];
+            let gated = accesses.iter().any(|access| access.gate);
+            let lead_on = accesses.iter().filter(|access| access.leads_on(gated)).count();
+            let needs = needs.filter(|&needs| (needs as usize) < lead_on);
+            self.phases.push(Phase { end, needs, gated });
             self.simple = self.phases.len() == 1 && needs.is_none();
             self.phase += 1;
         }
@@ -164,12 +174,17 @@ impl AccessPlan {
         self.simple
     }
 
-    /// How many accesses of a phase have to be done for it to be over, where not all that count.
+    /// How many of the accesses that lead on from a phase it needs, where not all.
     pub fn needs(&self, index: usize) -> Option<u32> {
         self.phases[index].needs
     }
 
-    /// Whether of each phase all accesses that count are waited for.
+    /// Whether an access of a phase leads on from it: to the next phase, or to the end of the request.
+    pub(crate) fn leads_on(&self, index: usize, access: &Access) -> bool {
+        access.leads_on(self.phases[index].gated)
+    }
+
+    /// Whether no phase needs only some of its accesses.
     pub fn waits_for_all(&self) -> bool {
         self.phases.iter().all(|phase| phase.needs.is_none())
     }

@@ -7,6 +7,7 @@
 
 mod access_plan;
 mod block_run;
+mod erasure;
 mod failed;
 mod mirrors;
 mod parity;
@@ -20,6 +21,7 @@ mod raid6;
 mod single;
 
 pub use access_plan::{Access, AccessPlan, Approach};
+pub use erasure::{Erasure, ReadFrom};
 pub use failed::Failed;
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
 pub use raid0::Raid0;
@@ -45,6 +47,7 @@ variants! {
         Raid10(Raid10),
         Raid5(Raid5),
         Raid6(Raid6),
+        Erasure(Erasure),
     }
 }
 

@@ -27,7 +27,7 @@ impl Stripes<'_> {
     }
 
     /// The disk with data unit `unit` of a row.
-    fn disk_of(&self, row: u64, unit: u16) -> u16 {
+    pub(super) fn disk_of(&self, row: u64, unit: u16) -> u16 {
         self.disk(self.parity_of(row), (self.parities + unit) % self.disks)
     }
 

@@ -37,9 +37,9 @@ pub struct Head {
 }
 
 impl IndependentService {
-    /// A seek and a rotation: the shortest of as many as the scheduling chooses from.
+    /// A service after a seek and a rotation: the shortest of as many as the scheduling chooses from.
     #[inline]
-    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, PositioningCost) {
+    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> Service {
         let choices = match &self.scheduling {
             Scheduling::Fcfs(_) => 1,
             scheduling => scheduling.choices(waiting),
@@ -49,11 +49,12 @@ impl IndependentService {
         for _ in 1..choices {
             chance = chance.min(head.moves.next());
         }
-        (self.drive.position(task.op, chance), PositioningCost::Full)
+        let takes = self.drive.position(task.op, chance) + task.transfer;
+        Service { takes, cost: PositioningCost::Full }
     }
 
-    /// The positioning of an access that may be back at its request's place (paper section 3.3). It costs
-    /// a seek and a rotation, but for these:
+    /// The service of an access that may be back at its request's place (paper section 3.3). Positioning
+    /// costs a seek and a rotation, but for these:
     ///
     /// - Directly behind the request's last access, if the disk served no other in between: nothing.
     /// - Back to what the request has read, if the disk was idle on arrival and served no other in
@@ -61,15 +62,10 @@ impl IndependentService {
     ///   time since, and for `RewriteLess` less the transfer.
     /// - To the end of the request's full stripes, if the disk served no other in between: nothing if
     ///   it was still serving them on arrival, else a rotation.
-    fn come_back(
-        &self,
-        head: &mut Head,
-        task: &Task<()>,
-        start: ServiceStart,
-    ) -> (Span, PositioningCost) {
+    fn come_back(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> Service {
         let span = match (task.approach, task.found, start.own) {
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
-                return (Span::ZERO, PositioningCost::None);
+                return Service::of(task.transfer);
             }
             (Approach::Rewrite, Found::JustDone, true) => {
                 self.rest_of_rotation(start.between_phases)
@@ -81,7 +77,7 @@ impl IndependentService {
             | (Approach::Reconstruct, _, true) => self.drive.rotate(head.rotations.next()),
             _ => return self.seek(head, task, start.waiting),
         };
-        (span, PositioningCost::Partial)
+        Service { takes: span + task.transfer, cost: PositioningCost::Partial }
     }
 
     /// The time until the platter is where it was `passed` ago.
@@ -111,11 +107,10 @@ impl ServiceModel for IndependentService {
 
     #[inline(always)]
     fn start(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> Service {
-        let (positioning, cost) = match task.approach {
+        match task.approach {
             Approach::Random => self.seek(head, task, start.waiting),
             _ => self.come_back(head, task, start),
-        };
-        Service { takes: positioning + task.transfer, cost }
+        }
     }
 
     fn longest(&self, blocks: u32) -> f64 {
