@@ -444,6 +444,41 @@ fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
     }
 }
 
+/// Erlang's formula for the mean sojourn time of M/M/c, where a service takes `service` on average.
+fn erlang(rate: f64, service: f64, servers: u32) -> f64 {
+    let (load, all) = (rate * service, f64::from(servers));
+    let mut blocking = 1.0;
+    for busy in 1..=servers {
+        blocking = load * blocking / (f64::from(busy) + load * blocking);
+    }
+    let waits = blocking / (1.0 - load / all * (1.0 - blocking));
+    service + waits * service / (all - load)
+}
+
+/// Exponential disks with several servers, event by event and by recursion: one is M/M/c, and so is
+/// each of several that requests are spread over at random.
+#[test]
+fn exponential_disks_with_several_servers_are_m_m_c_queues() {
+    for (servers, rate) in [(1, 0.06), (2, 0.16), (4, 0.34), (16, 1.4)] {
+        let known = erlang(rate, 10.0, servers);
+        for (layout, disks) in [("single", 1.0), ("raid0", 3.0)] {
+            let servers = ("servers", Value::Int(servers.into()));
+            let disk = table(&[("kind", text("exponential")), ("mean", text("10ms")), servers]);
+            let of = match layout {
+                "single" => text("single"),
+                _ => table(&[("kind", text(layout)), ("disks", Value::Int(3))]),
+            };
+            let blocks = [("blocks", Value::Int(1))];
+            let workload = workload(&format!("{}/ms", rate * disks), 300_000, &blocks, &[]);
+            let of = [("disk", disk), ("layout", of), ("workload", workload)];
+            let [quick, events] = ["quickest", "events"]
+                .map(|engine| report(&[&of[..], &[("engine", text(engine))]].concat(), 160));
+            assert_eq!(quick.rows, events.rows);
+            expect(&sojourns(&quick.rows), known, layout);
+        }
+    }
+}
+
 /// Where nothing feeds back, the event loop with several servers gives the rows of the recursion.
 #[test]
 fn several_servers_give_the_same_rows_event_by_event() {
