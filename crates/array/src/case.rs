@@ -2,7 +2,7 @@
 
 use crate::device::hdd::scheduling::{Fcfs, Scheduling};
 use crate::device::hdd::{Independent, Positioning};
-use crate::device::{self, Device, DeviceContext, DeviceVisitor, ServiceModel};
+use crate::device::{self, Device, DeviceContext, ServiceModel, WithDevice};
 use crate::engine::{self, Join};
 use crate::exact::{Distribution, FormulaInput, Known};
 use crate::layout::Layout;
@@ -253,14 +253,14 @@ impl ArrayCase {
         self.positioning.is_mechanical() || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
-    /// Shows the device, ready to be accessed, to `visitor`.
-    pub(crate) fn device<T, V>(&self, open: Open<'_>, visitor: V) -> Result<T, Refusal>
+    /// Makes the device ready to be accessed, and goes on with it.
+    pub(crate) fn device<T, W>(&self, open: Open<'_>, then: W) -> Result<T, Refusal>
     where
-        V: DeviceVisitor<Output = Result<T, Refusal>>,
+        W: WithDevice<Output = Result<T, Refusal>>,
     {
         let ArrayCase { positioning, scheduling, .. } = self;
         let context = DeviceContext { block: self.block.0, positioning, scheduling, open };
-        self.disk.ready(&context, visitor).map_err(|refusal| refusal.under("disk"))?
+        self.disk.ready(&context, then).map_err(|refusal| refusal.under("disk"))?
     }
 
     /// The workload of devices of a model, ready to be drawn from; refuses accesses that take too long.
@@ -344,10 +344,10 @@ struct PrepareWorkload<'a> {
     open: Open<'a>,
 }
 
-impl DeviceVisitor for PrepareWorkload<'_> {
+impl WithDevice for PrepareWorkload<'_> {
     type Output = Result<workload::Ready, Refusal>;
 
-    fn visit<M: ServiceModel>(self, model: M) -> Self::Output {
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output {
         self.case.workload_for(&model, self.open)
     }
 }
@@ -358,10 +358,10 @@ struct Analyse<'a> {
     open: Open<'a>,
 }
 
-impl DeviceVisitor for Analyse<'_> {
+impl WithDevice for Analyse<'_> {
     type Output = Result<Known, Refusal>;
 
-    fn visit<M: ServiceModel>(self, model: M) -> Self::Output {
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output {
         let workload = self.case.workload_for(&model, self.open)?;
         Ok(self.case.analysis(&model, &workload))
     }

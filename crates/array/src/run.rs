@@ -2,7 +2,7 @@
 //! measurement issues in its place.
 
 use crate::case::{ArrayCase, Engine};
-use crate::device::{DeviceVisitor, Op, ServiceModel};
+use crate::device::{Op, ServiceModel, WithDevice};
 use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuilt, Scenario, Sink};
 use crate::exact::Known;
 use crate::workload::{self, Request};
@@ -97,10 +97,10 @@ struct Run<'a> {
     progress: &'a Progress,
 }
 
-impl DeviceVisitor for Run<'_> {
+impl WithDevice for Run<'_> {
     type Output = Result<Result<Report, Cancelled>, Refusal>;
 
-    fn visit<M: ServiceModel>(self, model: M) -> Self::Output {
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output {
         let case = self.case;
         let workload = case.workload_for(&model, self.open)?;
         let known = match self.keep {

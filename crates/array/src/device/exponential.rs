@@ -2,8 +2,8 @@
 
 use super::chances::evenly;
 use super::{
-    DeviceContext, DeviceVisitor, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel,
-    ServiceStart, ServiceTimes, Task,
+    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
+    ServiceTimes, Task, WithDevice,
 };
 use crate::Moments;
 use crate::layout::Access;
@@ -38,13 +38,9 @@ impl Check for Exponential {
 }
 
 impl Kind for Exponential {
-    fn ready<V: DeviceVisitor>(
-        &self,
-        _: &DeviceContext<'_>,
-        visitor: V,
-    ) -> Result<V::Output, Refusal> {
+    fn ready<W: WithDevice>(&self, _: &DeviceContext<'_>, then: W) -> Result<W::Output, Refusal> {
         let (mean, servers) = (self.mean.ps() as f64, self.servers.into());
-        Ok(visitor.visit(Memoryless { mean, servers }))
+        Ok(then.with(Memoryless { mean, servers }))
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::chances::evenly;
 use super::{
-    DeviceContext, DeviceVisitor, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel,
-    ServiceStart, ServiceTimes, Task,
+    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
+    ServiceTimes, Task, WithDevice,
 };
 use crate::Moments;
 use crate::layout::Access;
@@ -48,11 +48,11 @@ impl Check for Empirical {
 }
 
 impl Kind for Empirical {
-    fn ready<V: DeviceVisitor>(
+    fn ready<W: WithDevice>(
         &self,
         context: &DeviceContext<'_>,
-        visitor: V,
-    ) -> Result<V::Output, Refusal> {
+        then: W,
+    ) -> Result<W::Output, Refusal> {
         let refuse = |expected: String| {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
@@ -69,7 +69,7 @@ impl Kind for Empirical {
         reads.sort_unstable();
         writes.sort_unstable();
         let servers = self.servers.get() as usize;
-        Ok(visitor.visit(Measured {
+        Ok(then.with(Measured {
             times: [reads.into(), writes.into()],
             more: self.more,
             servers,

@@ -54,13 +54,13 @@ pub struct DeviceContext<'a> {
     pub open: Open<'a>,
 }
 
-/// What is done with a device that is ready to be accessed, whichever it is.
-pub trait DeviceVisitor {
+/// What follows with a device that is ready to be accessed, whichever it is.
+pub trait WithDevice {
     /// The result.
     type Output;
 
-    /// Does it.
-    fn visit<M: ServiceModel>(self, model: M) -> Self::Output;
+    /// Goes on with a device.
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output;
 }
 
 /// The deepest queue of a device, NVMe or not, that a study may set.
@@ -71,13 +71,13 @@ pub(crate) const LONGEST_ACCESS: Span = Span::from_s(3600);
 
 /// A kind of device, as a study sets it.
 trait Kind {
-    /// Checks everything that depends on other settings, and shows the device, ready to be accessed,
-    /// to `visitor`.
-    fn ready<V: DeviceVisitor>(
+    /// Checks everything that depends on other settings, makes the device ready to be accessed, and
+    /// goes on with it.
+    fn ready<W: WithDevice>(
         &self,
         context: &DeviceContext<'_>,
-        visitor: V,
-    ) -> Result<V::Output, Refusal>;
+        then: W,
+    ) -> Result<W::Output, Refusal>;
 
     /// The number of blocks of `block` bytes that the device holds.
     fn blocks(&self, block: u64) -> Result<u64, Refusal> {
@@ -106,19 +106,19 @@ trait Kind {
 const WITHOUT_END: u64 = 1 << 50;
 
 impl Device {
-    /// Checks everything that depends on other settings, and shows the device, ready to be accessed,
-    /// to `visitor`.
-    pub fn ready<V: DeviceVisitor>(
+    /// Checks everything that depends on other settings, makes the device ready to be accessed, and
+    /// goes on with it.
+    pub fn ready<W: WithDevice>(
         &self,
         context: &DeviceContext<'_>,
-        visitor: V,
-    ) -> Result<V::Output, Refusal> {
+        then: W,
+    ) -> Result<W::Output, Refusal> {
         if context.positioning.is_mechanical() && !self.is_hard_disk() {
             let given = Value::Text(self.name().to_owned());
             let expected = "a disk with platters, for mechanical positioning";
             return Err(Refusal::value(&given, expected));
         }
-        with_device!(self, |params| params.ready(context, visitor))
+        with_device!(self, |params| params.ready(context, then))
     }
 
     /// The number of blocks of `block` bytes that the device holds.

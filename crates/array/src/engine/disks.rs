@@ -96,6 +96,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     }
 
     /// Brings an access of a later phase, which waited for disk `last`, to a disk.
+    #[inline(always)]
     pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
         // The disk that the phase waited for counts as idle even if accesses of first phases wait
         // there.

@@ -46,23 +46,29 @@ struct LaterPhase {
 }
 
 impl<S> LaterPhases<S> {
-    /// Adds a phase of a plan; for how many accesses, or phases that need only some, the request waits
-    /// there.
-    fn add_phase(&mut self, plan: &AccessPlan, number: usize) -> u32 {
-        let range = plan.range(number);
-        let tasks = &mut self.tasks[range.clone()];
-        let mut leads_on = false;
-        if plan.needs(number).is_some() {
-            let tasks = tasks.iter_mut().zip(plan.phase(number));
-            for ((_, task), _) in tasks.filter(|(_, access)| plan.leads_on(number, access)) {
-                leads_on |= task.awaited == Awaited::Gate;
-                (task.counts, task.awaited) = (false, Awaited::AnyOf(number as u8));
+    /// Marks the accesses of which phases need only some; for how many accesses, or such phases, the
+    /// request waits.
+    #[cold]
+    fn mark_any_of(&mut self, plan: &AccessPlan) -> u32 {
+        let mut counted = 0;
+        for number in 0..plan.phases() {
+            let tasks = self.tasks[plan.range(number)].iter_mut().map(|(_, task)| task);
+            let Some(needs) = plan.needs(number) else {
+                counted += tasks.filter(|task| task.counts).count() as u32;
+                continue;
+            };
+            let phase = &mut self.phases[number];
+            phase.needs = needs;
+            counted += 1;
+            for (task, access) in tasks.zip(plan.phase(number)) {
+                if plan.leads_on(number, access) {
+                    phase.leads_on |= access.gate;
+                    (task.counts, task.awaited) = (false, Awaited::AnyOf(number as u8));
+                }
+                counted += u32::from(task.counts);
             }
         }
-        let counted = tasks.iter().filter(|(_, task)| task.counts).count() as u32;
-        let needs = plan.needs(number);
-        self.phases.push(LaterPhase { end: range.end, needs: needs.unwrap_or(0), leads_on });
-        counted + u32::from(needs.is_some())
+        counted
     }
 }
 
@@ -115,7 +121,7 @@ pub(super) fn simulate_plan<M: ServiceModel, S: Sink>(
 ) -> (S, AccessCounts) {
     let mut engine = Engine::new(scenario, sink);
     engine.planner.always(plan);
-    engine.run(requests, &Progress::default()).expect("no one cancels")
+    engine.run(requests, &Progress::default()).expect("nothing cancels it")
 }
 
 impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
@@ -247,10 +253,12 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             (access.disk, task)
         }));
         later.phases.clear();
-        pending.counted = 0;
-        for phase in 0..plan.phases() {
-            pending.counted += later.add_phase(plan, phase);
-        }
+        let phase = |number| LaterPhase { end: plan.range(number).end, needs: 0, leads_on: false };
+        later.phases.extend((0..plan.phases()).map(phase));
+        pending.counted = match plan.waits_for_all() {
+            true => plan.accesses().iter().filter(|access| access.counts).count() as u32,
+            false => later.mark_any_of(plan),
+        };
         self.pending[slot as usize] = pending;
         if self.scenario.join == Join::SplitMerge && self.active > 0 {
             self.queued.push_back(slot);
@@ -366,6 +374,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
     }
 
     /// Accounts for the end of an access that the next phase waits for.
+    #[inline(always)]
     fn pass_gate(&mut self, slot: u32, server: usize, now: Time) {
         let pending = &mut self.pending[slot as usize];
         pending.gates -= 1;

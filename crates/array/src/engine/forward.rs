@@ -65,9 +65,12 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
 ) -> Result<(S, AccessCounts), Cancelled> {
     let model = &scenario.model;
     assert!(model.in_order(), "only first come, first served");
-    let mut disks = ForwardDisks::<D>::new(scenario);
+    let disks = 0..scenario.layout.disks() as u64;
+    let mut disks: Vec<D> = disks.map(|disk| D::new(model, scenario.streams, disk)).collect();
     let mut plans =
         PlanCache::new(&scenario.layout, &scenario.layout, scenario.unit, scenario.streams);
+    let mut counts = AccessCounts::default();
+    let mut any_of = AnyOf::default();
     // The end of the request before, in split-merge.
     let mut before = Time::ZERO;
     for job in 0..scenario.requests {
@@ -75,16 +78,24 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
         let plan = plans.of(&request, false);
         let plan = plans.plan(plan);
         let arrives = before.max(request.arrived + scenario.overhead);
-        let Done { finished, last, ideal } = match plan.is_simple() {
-            true => disks.serve_all(model, plan, arrives),
-            false => disks.serve_and_wait_for_some(model, plan, arrives),
-        };
+        let mut finished = Time::ZERO;
+        let mut ideal = Span::from_ps(1);
+        if plan.is_simple() {
+            for access in plan.accesses() {
+                let disk = &mut disks[usize::from(access.disk)];
+                let served = disk.serve(model, access, arrives);
+                ideal = ideal.max(served.transfer);
+                finished = finished.max(served.ended);
+                counts.count(served.cost);
+            }
+        } else {
+            (finished, ideal) = any_of.serve(model, &mut disks, plan, arrives);
+        }
         sink.arrived(job, &request, ideal);
         sink.finished(job, finished);
         if scenario.join == Join::SplitMerge {
-            before = last;
+            before = finished.max(any_of.left_until);
         }
-        let counts = &mut disks.counts;
         counts.ended = counts.ended.max(finished);
         if job.is_multiple_of(LOOK_EVERY) {
             progress.finished.store(job, Ordering::Relaxed);
@@ -98,100 +109,49 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
         }
     }
     progress.finished.store(scenario.requests, Ordering::Relaxed);
-    let mut counts = disks.counts;
-    counts.late |= counts.ended > LATEST;
-    counts.busy = disks.disks.iter().map(ForwardDisk::busy).collect();
+    counts.add(&any_of.counts);
+    counts.late = counts.ended.max(any_of.left_until) > LATEST;
+    counts.busy = disks.iter().map(ForwardDisk::busy).collect();
     Ok((sink, counts))
 }
 
-/// All disks.
-struct ForwardDisks<D> {
-    disks: Vec<D>,
+/// Serves requests that need only some of their accesses. Their accesses are counted here, so that
+/// what is counted of the others stays in registers.
+#[derive(Default)]
+struct AnyOf {
     counts: AccessCounts,
-    /// Ends and transfer times of the accesses of which a request needs only some.
+    /// The latest end of any of their accesses.
+    left_until: Time,
+    /// Ends and transfer times of the accesses of which a request needs some.
     ends: Vec<Time>,
     transfers: Vec<Span>,
 }
 
-/// The service of a request.
-struct Done {
-    /// The end of the request, and of the last of its accesses.
-    finished: Time,
-    last: Time,
-    /// Its least possible sojourn time.
-    ideal: Span,
-}
-
-impl<D> ForwardDisks<D> {
-    fn new<M: ServiceModel>(scenario: &Scenario<M>) -> ForwardDisks<D>
-    where
-        D: ForwardDisk<M>,
-    {
-        let disks = 0..scenario.layout.disks() as u64;
-        let new = |disk| D::new(&scenario.model, scenario.streams, disk);
-        let (ends, transfers) = (Vec::new(), Vec::new());
-        ForwardDisks {
-            disks: disks.map(new).collect(),
-            counts: AccessCounts::default(),
-            ends,
-            transfers,
-        }
-    }
-
-    #[inline(always)]
-    fn serve<M: ServiceModel>(&mut self, model: &M, access: &Access, arrives: Time) -> Served
-    where
-        D: ForwardDisk<M>,
-    {
-        let served = self.disks[usize::from(access.disk)].serve(model, access, arrives);
-        self.counts.count(served.cost);
-        served
-    }
-
-    /// Serves a request that waits for all its accesses.
-    #[inline(always)]
-    fn serve_all<M: ServiceModel>(&mut self, model: &M, plan: &AccessPlan, arrives: Time) -> Done
-    where
-        D: ForwardDisk<M>,
-    {
-        let mut finished = Time::ZERO;
-        let mut ideal = Span::from_ps(1);
-        for access in plan.accesses() {
-            let served = self.serve(model, access, arrives);
-            ideal = ideal.max(served.transfer);
-            finished = finished.max(served.ended);
-        }
-        Done { finished, last: finished, ideal }
-    }
-
-    /// Serves a request that is done with the first few of its accesses.
+impl AnyOf {
+    /// Serves a request; its end, and its least sojourn time.
     #[cold]
-    fn serve_and_wait_for_some<M: ServiceModel>(
+    fn serve<M: ServiceModel, D: ForwardDisk<M>>(
         &mut self,
         model: &M,
+        disks: &mut [D],
         plan: &AccessPlan,
         arrives: Time,
-    ) -> Done
-    where
-        D: ForwardDisk<M>,
-    {
+    ) -> (Time, Span) {
         assert!(plan.phases() == 1, "only plans of one phase");
         self.ends.clear();
         self.transfers.clear();
-        let mut last = Time::ZERO;
         for access in plan.accesses() {
-            let served = self.serve(model, access, arrives);
-            last = last.max(served.ended);
+            let served = disks[usize::from(access.disk)].serve(model, access, arrives);
+            self.counts.count(served.cost);
+            self.left_until = self.left_until.max(served.ended);
             if plan.leads_on(0, access) {
                 self.ends.push(served.ended);
                 self.transfers.push(served.transfer);
             }
         }
-        self.counts.late |= last > LATEST;
         let needs = plan.needs(0).unwrap_or(self.ends.len() as u32);
-        let finished = nth_least(&mut self.ends, needs);
         let ideal = nth_least(&mut self.transfers, needs).max(Span::from_ps(1));
-        Done { finished, last, ideal }
+        (nth_least(&mut self.ends, needs), ideal)
     }
 }
 

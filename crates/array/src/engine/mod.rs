@@ -87,6 +87,13 @@ impl AccessCounts {
         self.full_positionings + self.partial_positionings + self.no_positionings
     }
 
+    /// Adds the accesses of other counts.
+    fn add(&mut self, others: &AccessCounts) {
+        self.full_positionings += others.full_positionings;
+        self.partial_positionings += others.partial_positionings;
+        self.no_positionings += others.no_positionings;
+    }
+
     #[inline(always)]
     fn count(&mut self, cost: PositioningCost) {
         match cost {

@@ -74,25 +74,27 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
 
     /// Plans a request and draws its transfer times. Returns its least possible sojourn time, never
     /// zero: no other request at the disks, and no positioning.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self, request: &Request) -> Span {
         self.plan = match self.rebuilt {
             (0, _) => self.plans.of(request, false),
             _ => self.where_rebuilt(request),
         };
         let plan = self.plans.plan(self.plan);
-        self.transfers.clear();
+        let accesses = plan.accesses();
+        if self.transfers.len() != accesses.len() {
+            self.transfers.resize(accesses.len(), Span::ZERO);
+        }
         if !plan.is_simple() {
             return self.draw_and_remember();
         }
         // A simple plan has no disk twice.
         let mut longest = Span::from_ps(1);
-        self.transfers.extend(plan.accesses().iter().map(|access| {
+        for (transfer, access) in self.transfers.iter_mut().zip(accesses) {
             let place = self.places[usize::from(access.disk)].next();
-            let transfer = self.model.transfer(place, access);
-            longest = longest.max(transfer);
-            transfer
-        }));
+            *transfer = self.model.transfer(place, access);
+            longest = longest.max(*transfer);
+        }
         longest
     }
 
@@ -136,56 +138,83 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
     }
 
     /// Draws the transfer times of a plan that may come back to its disks: one place for each disk.
+    #[inline(always)]
     fn draw_and_remember(&mut self) -> Span {
         self.planned += 1;
         let plan = self.plans.plan(self.plan);
-        for access in plan.accesses() {
+        for (transfer, access) in self.transfers.iter_mut().zip(plan.accesses()) {
             let disk = usize::from(access.disk);
             if self.remembered[disk].0 != self.planned {
                 self.remembered[disk] = (self.planned, self.places[disk].next());
             }
-            self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
+            *transfer = self.model.transfer(self.remembered[disk].1, access);
         }
         self.least_of_phases().max(Span::from_ps(1))
     }
 
     /// The least time of a plan whose transfer times are drawn. A phase begins when all accesses that it
-    /// waits for are done; what comes before one of these on its disk delays it, what comes after does
-    /// not. Disks that serve several at once serve all accesses of a phase side by side.
+    /// waits for are done.
+    #[inline(always)]
     fn least_of_phases(&mut self) -> Span {
-        let plan = self.plans.plan(self.plan);
         let one_server = self.model.servers() == 1;
         let mut begins = Span::ZERO;
         let mut done = Span::ZERO;
-        for phase in 0..plan.phases() {
-            self.least.fill(Span::ZERO);
-            let mut next = Span::ZERO;
-            self.ends.clear();
-            let range = plan.range(phase);
-            for (access, &transfer) in plan.phase(phase).iter().zip(&self.transfers[range]) {
-                let disk = usize::from(access.disk);
-                let before = if one_server { self.least[disk] } else { Span::ZERO };
-                self.least[disk] = before + transfer;
-                let ends = begins + self.least[disk];
-                if plan.needs(phase).is_some() && plan.leads_on(phase, access) {
-                    self.ends.push(ends);
-                    continue;
-                }
-                if access.gate {
-                    next = next.max(ends);
-                }
-                if access.counts {
-                    done = done.max(ends);
-                }
-            }
-            if let Some(needs) = plan.needs(phase) {
-                let over = nth_least(&mut self.ends, needs);
-                done = done.max(over);
-                next = next.max(over);
-            }
-            begins = next;
+        for phase in 0..self.plan().phases() {
+            let needs = self.plan().needs(phase);
+            let (next, over) = match needs.is_none() && one_server {
+                true => self.least_in_turn(phase),
+                false => self.least_side_by_side(phase, needs),
+            };
+            done = done.max(begins + over);
+            begins += next;
         }
         done
+    }
+
+    /// The least times from the beginning of a phase to that of the next one, and to the end of what
+    /// the request waits for. What comes before an access on its disk delays it, what comes after does
+    /// not.
+    #[inline(always)]
+    fn least_in_turn(&mut self, phase: usize) -> (Span, Span) {
+        let plan = self.plans.plan(self.plan);
+        self.least.fill(Span::ZERO);
+        let (mut next, mut over) = (Span::ZERO, Span::ZERO);
+        let transfers = &self.transfers[plan.range(phase)];
+        for (access, &transfer) in plan.phase(phase).iter().zip(transfers) {
+            let disk = usize::from(access.disk);
+            let ends = self.least[disk] + transfer;
+            self.least[disk] = ends;
+            if access.gate {
+                next = next.max(ends);
+            }
+            if access.counts {
+                over = over.max(ends);
+            }
+        }
+        (next, over)
+    }
+
+    /// These times where accesses do not delay each other, or some of them suffice.
+    #[cold]
+    fn least_side_by_side(&mut self, phase: usize, needs: Option<u32>) -> (Span, Span) {
+        let plan = self.plans.plan(self.plan);
+        let (mut next, mut over) = (Span::ZERO, Span::ZERO);
+        self.ends.clear();
+        let transfers = &self.transfers[plan.range(phase)];
+        for (access, &transfer) in plan.phase(phase).iter().zip(transfers) {
+            if needs.is_some() && plan.leads_on(phase, access) {
+                self.ends.push(transfer);
+                continue;
+            }
+            if access.gate {
+                next = next.max(transfer);
+            }
+            if access.counts {
+                over = over.max(transfer);
+            }
+        }
+        let some = needs.map_or(Span::ZERO, |needs| nth_least(&mut self.ends, needs));
+        (next.max(some), over.max(some))
     }
 }
 

@@ -285,7 +285,7 @@ fn parity_on_any_number_of_servers_is_the_reference() {
         let requests = requests(&mut stream, gap, 9, blocks);
         let from = requests.iter().copied();
         let run = sojourn_simulate(&scenario, from, Ends::default(), &Progress::default());
-        let (ends, counts) = run.expect("no one cancels");
+        let (ends, counts) = run.expect("nothing cancels it");
         let layout = &scenario.layout;
         let mut plans = PlanCache::new(layout, layout, scenario.unit, scenario.streams);
         let other = reference(&scenario, &requests, |request| {

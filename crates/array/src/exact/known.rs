@@ -2,9 +2,8 @@
 
 use super::distribution::{Distribution, Join, QueueArrivals, distribution};
 use super::forks::Unlike;
-use super::input::FormulaInput;
 use super::queue::Queue;
-use super::{Bulks, Fork, Law, exponential, one_server, waiting};
+use super::{Bulks, Fork, FormulaInput, Law, exponential, one_server, waiting};
 use crate::Moments;
 use crate::device::{Op, ServiceTimes};
 use sojourn_core::parameters::Value;

@@ -1,7 +1,6 @@
 //! The parameters of the queue at each disk that say how long a run has to be for a given precision.
 
-use super::input::{FormulaInput, Offered};
-use super::{Fork, Law};
+use super::{Fork, FormulaInput, Law, Offered};
 use crate::device::Op;
 use sojourn_core::parameters::Value;
 

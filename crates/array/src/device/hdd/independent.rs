@@ -62,20 +62,25 @@ impl IndependentService {
     ///   time since, and for `RewriteLess` less the transfer.
     /// - To the end of the request's full stripes, if the disk served no other in between: nothing if
     ///   it was still serving them on arrival, else a rotation.
-    fn come_back(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> Service {
-        let span = match (task.approach, task.found, start.own) {
+    fn come_back(
+        &self,
+        head: &mut Head,
+        task: &Task<()>,
+        own: bool,
+        waiting: usize,
+        between_phases: Span,
+    ) -> Service {
+        let span = match (task.approach, task.found, own) {
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
                 return Service::of(task.transfer);
             }
-            (Approach::Rewrite, Found::JustDone, true) => {
-                self.rest_of_rotation(start.between_phases)
-            }
+            (Approach::Rewrite, Found::JustDone, true) => self.rest_of_rotation(between_phases),
             (Approach::RewriteLess, Found::JustDone, true) => {
-                self.rest_of_rotation(start.between_phases + task.transfer)
+                self.rest_of_rotation(between_phases + task.transfer)
             }
             (Approach::Rewrite | Approach::RewriteLess, Found::Idle, true)
             | (Approach::Reconstruct, _, true) => self.drive.rotate(head.rotations.next()),
-            _ => return self.seek(head, task, start.waiting),
+            _ => return self.seek(head, task, waiting),
         };
         Service { takes: span + task.transfer, cost: PositioningCost::Partial }
     }
@@ -109,7 +114,7 @@ impl ServiceModel for IndependentService {
     fn start(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> Service {
         match task.approach {
             Approach::Random => self.seek(head, task, start.waiting),
-            _ => self.come_back(head, task, start),
+            _ => self.come_back(head, task, start.own, start.waiting, start.between_phases),
         }
     }
 

@@ -17,7 +17,7 @@ pub use mechanical::{Mechanical, MechanicalService, Spindles};
 pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
 
-use super::{DeviceContext, DeviceVisitor, Kind};
+use super::{DeviceContext, Kind, WithDevice};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::variants;
 
@@ -43,20 +43,20 @@ pub trait DataSheet {
 }
 
 impl<D: DataSheet> Kind for D {
-    fn ready<V: DeviceVisitor>(
+    fn ready<W: WithDevice>(
         &self,
         context: &DeviceContext<'_>,
-        visitor: V,
-    ) -> Result<V::Output, Refusal> {
+        then: W,
+    ) -> Result<W::Output, Refusal> {
         let sheet = self.sheet();
         let drive = Platters::new(&sheet, context.block);
         let scheduling = context.scheduling.clone();
         Ok(match context.positioning {
-            Positioning::Independent(_) => visitor.visit(IndependentService { drive, scheduling }),
+            Positioning::Independent(_) => then.with(IndependentService { drive, scheduling }),
             Positioning::Mechanical(params) => {
                 let geometry = Geometry::new(&sheet, context.block)?;
                 let spindles = params.spindles;
-                visitor.visit(MechanicalService { geometry, drive, scheduling, spindles })
+                then.with(MechanicalService { geometry, drive, scheduling, spindles })
             }
         })
     }
