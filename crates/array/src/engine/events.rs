@@ -5,7 +5,7 @@ use super::planner::Planner;
 use super::rebuild::{NO_REQUEST, RebuildRun};
 use super::{AccessCounts, Join, Rebuilt, Scenario, Sink};
 use crate::device::{Awaited, ServiceModel, Task};
-use crate::layout::AccessPlan;
+use crate::layout::{AccessPlan, Phase};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
@@ -39,36 +39,24 @@ struct LaterPhases<S> {
 struct LaterPhase {
     /// Where its accesses end, among all of the request.
     end: usize,
+    /// For how many accesses, or for some of them together, the next phase waits.
+    gates: u32,
     /// How many more accesses it needs, where that is not all of them.
     needs: u32,
-    /// Whether the next phase waits for these.
-    leads_on: bool,
 }
 
 impl<S> LaterPhases<S> {
-    /// Marks the accesses of which phases need only some; for how many accesses, or such phases, the
-    /// request waits.
+    /// Marks the accesses of which phases need only some.
     #[cold]
-    fn mark_any_of(&mut self, plan: &AccessPlan) -> u32 {
-        let mut counted = 0;
-        for number in 0..plan.phases() {
-            let tasks = self.tasks[plan.range(number)].iter_mut().map(|(_, task)| task);
-            let Some(needs) = plan.needs(number) else {
-                counted += tasks.filter(|task| task.counts).count() as u32;
-                continue;
-            };
-            let phase = &mut self.phases[number];
-            phase.needs = needs;
-            counted += 1;
-            for (task, access) in tasks.zip(plan.phase(number)) {
+    fn mark_any_of(&mut self, plan: &AccessPlan) {
+        for number in (0..plan.phases()).filter(|&number| plan.needs(number).is_some()) {
+            let tasks = &mut self.tasks[plan.range(number)];
+            for ((_, task), access) in tasks.iter_mut().zip(plan.phase(number)) {
                 if plan.leads_on(number, access) {
-                    phase.leads_on |= access.gate;
                     (task.counts, task.awaited) = (false, Awaited::AnyOf(number as u8));
                 }
-                counted += u32::from(task.counts);
             }
         }
-        counted
     }
 }
 
@@ -253,12 +241,14 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             (access.disk, task)
         }));
         later.phases.clear();
-        let phase = |number| LaterPhase { end: plan.range(number).end, needs: 0, leads_on: false };
-        later.phases.extend((0..plan.phases()).map(phase));
-        pending.counted = match plan.waits_for_all() {
-            true => plan.accesses().iter().filter(|access| access.counts).count() as u32,
-            false => later.mark_any_of(plan),
-        };
+        pending.counted = 0;
+        for &Phase { end, needs, counted, gates } in plan.all_phases() {
+            pending.counted += counted;
+            later.phases.push(LaterPhase { end, gates, needs: needs.unwrap_or(0) });
+        }
+        if !plan.waits_for_all() {
+            later.mark_any_of(plan);
+        }
         self.pending[slot as usize] = pending;
         if self.scenario.join == Join::SplitMerge && self.active > 0 {
             self.queued.push_back(slot);
@@ -275,10 +265,9 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         let phase = pending.phase as usize;
         let later = &self.later[slot as usize];
         let start = if phase == 0 { 0 } else { later.phases[phase - 1].end };
-        let LaterPhase { end, leads_on, .. } = later.phases[phase];
+        let LaterPhase { end, gates, .. } = later.phases[phase];
         let tasks = &later.tasks[start..end];
-        let gates = tasks.iter().filter(|(_, task)| task.awaited == Awaited::Gate).count();
-        pending.gates = gates as u32 + u32::from(leads_on);
+        pending.gates = gates;
         for &(disk, task) in tasks {
             match phase {
                 0 => self.disks.issue(disk.into(), task, now),
@@ -338,7 +327,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         if phase.needs > 0 {
             return;
         }
-        let leads_on = phase.leads_on;
+        let leads_on = phase.gates > 0;
         let pending = &mut self.pending[slot as usize];
         pending.counted -= 1;
         if pending.counted == 0 {

@@ -149,73 +149,72 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             }
             *transfer = self.model.transfer(self.remembered[disk].1, access);
         }
-        self.least_of_phases().max(Span::from_ps(1))
+        let least = match plan.waits_for_all() && self.model.servers() == 1 {
+            true => least_in_turn(plan, &self.transfers, &mut self.least),
+            false => least_side_by_side(plan, &self.transfers, &mut self.ends),
+        };
+        least.max(Span::from_ps(1))
     }
+}
 
-    /// The least time of a plan whose transfer times are drawn. A phase begins when all accesses that it
-    /// waits for are done.
-    #[inline(always)]
-    fn least_of_phases(&mut self) -> Span {
-        let one_server = self.model.servers() == 1;
-        let mut begins = Span::ZERO;
-        let mut done = Span::ZERO;
-        for phase in 0..self.plan().phases() {
-            let needs = self.plan().needs(phase);
-            let (next, over) = match needs.is_none() && one_server {
-                true => self.least_in_turn(phase),
-                false => self.least_side_by_side(phase, needs),
-            };
-            done = done.max(begins + over);
-            begins += next;
-        }
-        done
-    }
-
-    /// The least times from the beginning of a phase to that of the next one, and to the end of what
-    /// the request waits for. What comes before an access on its disk delays it, what comes after does
-    /// not.
-    #[inline(always)]
-    fn least_in_turn(&mut self, phase: usize) -> (Span, Span) {
-        let plan = self.plans.plan(self.plan);
-        self.least.fill(Span::ZERO);
-        let (mut next, mut over) = (Span::ZERO, Span::ZERO);
-        let transfers = &self.transfers[plan.range(phase)];
-        for (access, &transfer) in plan.phase(phase).iter().zip(transfers) {
+/// The least time of a plan whose accesses take `transfers`. A phase begins when all accesses that it
+/// waits for are done; what comes before one of these on its disk delays it, what comes after does not.
+#[inline(always)]
+fn least_in_turn(plan: &AccessPlan, transfers: &[Span], least: &mut [Span]) -> Span {
+    let mut begins = Span::ZERO;
+    let mut done = Span::ZERO;
+    for phase in 0..plan.phases() {
+        least.fill(Span::ZERO);
+        let mut next = Span::ZERO;
+        let range = plan.range(phase);
+        for (access, &transfer) in plan.phase(phase).iter().zip(&transfers[range]) {
             let disk = usize::from(access.disk);
-            let ends = self.least[disk] + transfer;
-            self.least[disk] = ends;
+            let ends = least[disk] + transfer;
+            least[disk] = ends;
+            if access.gate {
+                next = next.max(begins + ends);
+            }
+            if access.counts {
+                done = done.max(begins + ends);
+            }
+        }
+        begins = next;
+    }
+    done
+}
+
+/// This time where disks serve several accesses at once, and nothing delays any, or where some of the
+/// accesses of a phase suffice.
+#[cold]
+fn least_side_by_side(plan: &AccessPlan, transfers: &[Span], some: &mut Vec<Span>) -> Span {
+    let mut begins = Span::ZERO;
+    let mut done = Span::ZERO;
+    for phase in 0..plan.phases() {
+        let needs = plan.needs(phase);
+        let mut next = Span::ZERO;
+        some.clear();
+        let range = plan.range(phase);
+        for (access, &transfer) in plan.phase(phase).iter().zip(&transfers[range]) {
+            let ends = begins + transfer;
+            if needs.is_some() && plan.leads_on(phase, access) {
+                some.push(ends);
+                continue;
+            }
             if access.gate {
                 next = next.max(ends);
             }
             if access.counts {
-                over = over.max(ends);
+                done = done.max(ends);
             }
         }
-        (next, over)
-    }
-
-    /// These times where accesses do not delay each other, or some of them suffice.
-    #[cold]
-    fn least_side_by_side(&mut self, phase: usize, needs: Option<u32>) -> (Span, Span) {
-        let plan = self.plans.plan(self.plan);
-        let (mut next, mut over) = (Span::ZERO, Span::ZERO);
-        self.ends.clear();
-        let transfers = &self.transfers[plan.range(phase)];
-        for (access, &transfer) in plan.phase(phase).iter().zip(transfers) {
-            if needs.is_some() && plan.leads_on(phase, access) {
-                self.ends.push(transfer);
-                continue;
-            }
-            if access.gate {
-                next = next.max(transfer);
-            }
-            if access.counts {
-                over = over.max(transfer);
-            }
+        if let Some(needs) = needs {
+            let first = nth_least(some, needs);
+            next = next.max(first);
+            done = done.max(first);
         }
-        let some = needs.map_or(Span::ZERO, |needs| nth_least(&mut self.ends, needs));
-        (next.max(some), over.max(some))
+        begins = next;
     }
+    done
 }
 
 /// The most blocks of a request whose plan is kept,

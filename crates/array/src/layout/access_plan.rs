@@ -42,11 +42,6 @@ impl Access {
     pub fn new(disk: u16, op: Op, blocks: u32) -> Access {
         Access { disk, op, approach: Approach::Random, at: 0, blocks, gate: false, counts: true }
     }
-
-    /// Whether it leads on from its phase, any of whose accesses may have a gate or not.
-    fn leads_on(&self, gated: bool) -> bool {
-        if gated { self.gate } else { self.counts }
-    }
 }
 
 /// The accesses of a request, phase by phase. The accesses of a phase are issued together, those of
@@ -57,8 +52,8 @@ impl Access {
 pub struct AccessPlan {
     accesses: Vec<Access>,
     phases: Vec<Phase>,
-    /// Whether it has one phase, and waits for all accesses that count.
-    simple: bool,
+    /// Whether some phase needs only some of its accesses.
+    needs_some: bool,
     /// For each disk the access that [`add`](AccessPlan::add) gave it, and in which phase, counted
     /// over all plans built here. Clones are only read, and have none.
     added: Vec<(u64, usize)>,
@@ -67,27 +62,47 @@ pub struct AccessPlan {
 
 /// A phase of a plan.
 #[derive(Clone, Copy, Debug)]
-struct Phase {
+pub(crate) struct Phase {
     /// Where its accesses end, among all of the plan.
-    end: usize,
+    pub(crate) end: usize,
     /// How many of the accesses that lead on from it have to be done, where not all.
-    needs: Option<u32>,
-    /// Whether any access leads on to a next phase.
-    gated: bool,
+    pub(crate) needs: Option<u32>,
+    /// For how many accesses the request waits; all those of which it needs some are one.
+    pub(crate) counted: u32,
+    /// For how many the next phase waits, counted like this.
+    pub(crate) gates: u32,
+}
+
+impl Phase {
+    /// The phase of these accesses, of which it needs `needs`, or all.
+    fn of(accesses: &[Access], end: usize, needs: Option<u32>) -> Phase {
+        let count =
+            |of: &dyn Fn(&Access) -> bool| accesses.iter().filter(|it| of(it)).count() as u32;
+        let (counted, gates) = (count(&|it| it.counts), count(&|it| it.gate));
+        let lead_on = if gates > 0 { gates } else { counted };
+        match needs.filter(|&needs| needs < lead_on) {
+            None => Phase { end, needs: None, counted, gates },
+            needs if gates == 0 => Phase { end, needs, counted: 1, gates },
+            needs => {
+                let others = count(&|it| it.counts && !it.gate);
+                Phase { end, needs, counted: 1 + others, gates: 1 }
+            }
+        }
+    }
 }
 
 impl AccessPlan {
     /// An empty plan for `disks` disks.
     pub fn new(disks: usize) -> AccessPlan {
         let added = vec![(0, 0); disks];
-        AccessPlan { accesses: Vec::new(), phases: Vec::new(), simple: false, added, phase: 1 }
+        AccessPlan { accesses: Vec::new(), phases: Vec::new(), needs_some: false, added, phase: 1 }
     }
 
     /// Makes it empty again.
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.phases.clear();
-        self.simple = false;
+        self.needs_some = false;
         self.phase += 1;
     }
 
@@ -152,12 +167,9 @@ impl AccessPlan {
     fn end(&mut self, needs: Option<u32>) {
         let (start, end) = (self.phases.last().map_or(0, |phase| phase.end), self.accesses.len());
         if start < end {
-            let accesses = &self.accesses[start..];
-            let gated = accesses.iter().any(|access| access.gate);
-            let lead_on = accesses.iter().filter(|access| access.leads_on(gated)).count();
-            let needs = needs.filter(|&needs| (needs as usize) < lead_on);
-            self.phases.push(Phase { end, needs, gated });
-            self.simple = self.phases.len() == 1 && needs.is_none();
+            let phase = Phase::of(&self.accesses[start..], end, needs);
+            self.needs_some |= phase.needs.is_some();
+            self.phases.push(phase);
             self.phase += 1;
         }
     }
@@ -171,7 +183,7 @@ impl AccessPlan {
     /// Whether it has one phase, and waits for all accesses that count.
     #[inline]
     pub fn is_simple(&self) -> bool {
-        self.simple
+        self.phases.len() == 1 && !self.needs_some
     }
 
     /// How many of the accesses that lead on from a phase it needs, where not all.
@@ -181,12 +193,18 @@ impl AccessPlan {
 
     /// Whether an access of a phase leads on from it: to the next phase, or to the end of the request.
     pub(crate) fn leads_on(&self, index: usize, access: &Access) -> bool {
-        access.leads_on(self.phases[index].gated)
+        if self.phases[index].gates > 0 { access.gate } else { access.counts }
     }
 
     /// Whether no phase needs only some of its accesses.
     pub fn waits_for_all(&self) -> bool {
-        self.phases.iter().all(|phase| phase.needs.is_none())
+        !self.needs_some
+    }
+
+    /// The phases, for what waits for how many accesses.
+    #[inline]
+    pub(crate) fn all_phases(&self) -> &[Phase] {
+        &self.phases
     }
 
     /// All accesses, phase by phase.
@@ -217,7 +235,7 @@ impl Clone for AccessPlan {
         AccessPlan {
             accesses: self.accesses.clone(),
             phases: self.phases.clone(),
-            simple: self.simple,
+            needs_some: self.needs_some,
             ..AccessPlan::new(0)
         }
     }
@@ -226,6 +244,6 @@ impl Clone for AccessPlan {
     fn clone_from(&mut self, other: &AccessPlan) {
         self.accesses.clone_from(&other.accesses);
         self.phases.clone_from(&other.phases);
-        self.simple = other.simple;
+        self.needs_some = other.needs_some;
     }
 }

@@ -20,6 +20,7 @@ mod raid5;
 mod raid6;
 mod single;
 
+pub(crate) use access_plan::Phase;
 pub use access_plan::{Access, AccessPlan, Approach};
 pub use erasure::{Erasure, ReadFrom};
 pub use failed::Failed;

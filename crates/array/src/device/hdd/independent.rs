@@ -40,14 +40,12 @@ impl IndependentService {
     /// A service after a seek and a rotation: the shortest of as many as the scheduling chooses from.
     #[inline]
     fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> Service {
-        let choices = match &self.scheduling {
-            Scheduling::Fcfs(_) => 1,
-            scheduling => scheduling.choices(waiting),
-        };
         // The least chance is that of the shortest.
         let mut chance = head.moves.next();
-        for _ in 1..choices {
-            chance = chance.min(head.moves.next());
+        if !self.scheduling.is_in_order() {
+            for _ in 1..self.scheduling.choices(waiting) {
+                chance = chance.min(head.moves.next());
+            }
         }
         let takes = self.drive.position(task.op, chance) + task.transfer;
         Service { takes, cost: PositioningCost::Full }
