@@ -50,10 +50,11 @@ impl<S> LaterPhases<S> {
     #[cold]
     fn mark_any_of(&mut self, plan: &AccessPlan) {
         for number in (0..plan.phases()).filter(|&number| plan.needs(number).is_some()) {
+            let any_of = Awaited::AnyOf(u8::try_from(number).expect("a plan has few phases"));
             let tasks = &mut self.tasks[plan.range(number)];
             for ((_, task), access) in tasks.iter_mut().zip(plan.phase(number)) {
                 if plan.leads_on(number, access) {
-                    (task.counts, task.awaited) = (false, Awaited::AnyOf(number as u8));
+                    (task.counts, task.awaited) = (false, any_of);
                 }
             }
         }

@@ -76,16 +76,15 @@ pub(crate) struct Phase {
 impl Phase {
     /// The phase of these accesses, of which it needs `needs`, or all.
     fn of(accesses: &[Access], end: usize, needs: Option<u32>) -> Phase {
-        let count =
-            |of: &dyn Fn(&Access) -> bool| accesses.iter().filter(|it| of(it)).count() as u32;
-        let (counted, gates) = (count(&|it| it.counts), count(&|it| it.gate));
+        let counted = accesses.iter().filter(|access| access.counts).count() as u32;
+        let gates = accesses.iter().filter(|access| access.gate).count() as u32;
         let lead_on = if gates > 0 { gates } else { counted };
         match needs.filter(|&needs| needs < lead_on) {
             None => Phase { end, needs: None, counted, gates },
             needs if gates == 0 => Phase { end, needs, counted: 1, gates },
             needs => {
-                let others = count(&|it| it.counts && !it.gate);
-                Phase { end, needs, counted: 1 + others, gates: 1 }
+                let others = accesses.iter().filter(|access| access.counts && !access.gate);
+                Phase { end, needs, counted: 1 + others.count() as u32, gates: 1 }
             }
         }
     }
@@ -238,12 +237,5 @@ impl Clone for AccessPlan {
             needs_some: self.needs_some,
             ..AccessPlan::new(0)
         }
-    }
-
-    /// Allocates nothing once the capacity suffices.
-    fn clone_from(&mut self, other: &AccessPlan) {
-        self.accesses.clone_from(&other.accesses);
-        self.phases.clone_from(&other.phases);
-        self.needs_some = other.needs_some;
     }
 }
