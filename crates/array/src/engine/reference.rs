@@ -139,19 +139,22 @@ impl Reference {
         }
     }
 
-    /// The next end of an access and the next beginning of a phase.
-    fn next(&self) -> (Option<(Time, usize)>, Option<(Time, usize)>) {
-        let ends = self.issued.iter().filter_map(|access| access.served);
-        let ends = ends.map(|(server, at)| (at, server)).min();
+    /// The next end of an access, and the server that it is at.
+    fn next_end(&self) -> Option<(Time, usize)> {
+        let served = self.issued.iter().filter_map(|access| access.served);
+        served.map(|(server, at)| (at, server)).min()
+    }
+
+    /// The next beginning of a phase that was held back, and the request whose it is.
+    fn next_phase(&self) -> Option<(Time, usize)> {
         let jobs = self.jobs.iter().enumerate();
-        let begins = jobs.filter_map(|(job, it)| it.begins.map(|at| (at, job))).min();
-        (ends, begins)
+        jobs.filter_map(|(job, it)| it.begins.map(|at| (at, job))).min()
     }
 
     /// Goes on until `until`.
     fn run(&mut self, until: Time) {
         loop {
-            match self.next() {
+            match (self.next_end(), self.next_phase()) {
                 (Some((ends, server)), begins)
                     if ends <= until && begins.is_none_or(|(begins, _)| ends <= begins) =>
                 {

@@ -128,7 +128,7 @@ proptest! {
             prop_assert!(ahead.iter().all(|access| access.op == Op::Read && access.gate));
             prop_assert!(writes.iter().all(|access| access.op == Op::Write && access.blocks == 1));
             prop_assert!(writes.len() <= 1 + usize::from(parities));
-            prop_assert!(writes.len() + failed.len() >= 1 + usize::from(parities));
+            prop_assert!(writes.len() + failed.len() > usize::from(parities));
         } else {
             // No parity is left, or the block itself is all that is.
             prop_assert!(plan.accesses().len() <= 1);
