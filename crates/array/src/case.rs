@@ -1,10 +1,10 @@
 //! One case of an array study: its parameters, what is refused of them, and what formulas say of it.
 
+use crate::device::hdd::scheduling::{Fcfs, Scheduling};
 use crate::device::hdd::{Independent, Positioning};
-use crate::device::scheduling::{Fcfs, Scheduling};
-use crate::device::{self, Device, Drive, with_ready};
+use crate::device::{self, Device, DeviceContext, ServiceModel, WithDevice};
 use crate::engine::{self, Join};
-use crate::exact::{Distribution, FormulaInput, Known, Law, Services};
+use crate::exact::{Distribution, FormulaInput, Known};
 use crate::layout::Layout;
 use crate::workload::{self, MAX_BLOCKS, Workload};
 use sojourn_core::files::Open;
@@ -98,10 +98,11 @@ impl Check for ArrayCase {
             let expected = format!("a whole number from 1 to {LARGEST_STRIPE}");
             return Err(Refusal::of(&self.stripe, expected).under("stripe"));
         }
-        if !self.scheduling.fits(self.knows_arms()) {
+        let mechanical = self.positioning.is_mechanical();
+        if !self.scheduling.fits(mechanical) {
             let given = Value::Text(self.scheduling.name().to_owned());
             let here = self.positioning.name();
-            let there = if self.knows_arms() { "independent" } else { "mechanical" };
+            let there = if mechanical { "independent" } else { "mechanical" };
             let expected =
                 format!("an order for positioning = {here:?}; this one is for {there:?}");
             return Err(Refusal::value(&given, expected).under("scheduling"));
@@ -120,7 +121,8 @@ impl ArrayCase {
     fn check_effects(&self) -> Result<(), Refusal> {
         let text = |name: &str| Value::Text(name.to_owned());
         let positioning = self.positioning.name();
-        let addresses = match (self.knows_arms(), self.stripe.get()) {
+        let mechanical = self.positioning.is_mechanical();
+        let addresses = match (mechanical, self.stripe.get()) {
             _ if self.workload.has_addresses() => Some("requests that have an address".to_owned()),
             (true, _) => Some(format!("positioning = {positioning:?}")),
             (false, 2..) => Some(format!("stripe = {}", self.stripe)),
@@ -140,19 +142,19 @@ impl ArrayCase {
                 return Err(Refusal::value(&given, expected).under("write_start").under("layout"));
             }
         }
-        let headless = self.disk.has_no_head();
+        let hard_disk = self.disk.is_hard_disk();
         let no_head = || format!("disk = {:?}, which has no head", self.disk.name());
-        let heads = match (self.knows_arms(), headless) {
+        let not_by_chance = match (mechanical, hard_disk) {
             (true, _) => Some(format!("positioning = {positioning:?}")),
-            (_, true) => Some(no_head()),
+            (_, false) => Some(no_head()),
             _ => None,
         };
-        if let (Some(heads), Some((key, given))) = (heads, self.layout.of_heads()) {
+        if let (Some(what), Some((key, given))) = (not_by_chance, self.layout.by_chance()) {
             let expected =
-                format!("nothing for {heads}: it is of heads that are positioned by chance");
+                format!("nothing for {what}: it is of heads that are positioned by chance");
             return Err(Refusal::value(&given, expected).under(key).under("layout"));
         }
-        if headless && !self.scheduling.is_in_order() {
+        if !hard_disk && !self.scheduling.is_in_order() {
             let expected = format!("fcfs for {}", no_head());
             return Err(Refusal::value(&text(self.scheduling.name()), expected).under("scheduling"));
         }
@@ -213,8 +215,7 @@ impl ArrayCase {
     /// the case names, through `open`, and draws nothing: a case that this accepts can be
     /// [`run`](ArrayCase::run).
     pub fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
-        let (_, workload) = self.ready(open)?;
-        match workload.numbers.requests {
+        match self.workload(open)?.numbers.requests {
             requests if requests > MAX_REQUESTS => {
                 let expected = format!("at most {MAX_REQUESTS} requests in a case");
                 let refusal = Refusal::value(&Value::Int(requests.into()), expected);
@@ -236,14 +237,9 @@ impl ArrayCase {
         Ok(Some(engine::Rebuild { source, blocks, chunk, gap: params.gap }))
     }
 
-    /// Whether the simulation keeps track of where arms are.
-    fn knows_arms(&self) -> bool {
-        matches!(self.positioning, Positioning::Mechanical(_))
-    }
-
     /// Whether each place on a disk is as likely as any other, and addresses say no more than that.
     pub(crate) fn has_even_places(&self) -> bool {
-        self.workload.is_uniform() && !self.knows_arms() && self.stripe.get() == 1
+        self.workload.is_uniform() && !self.positioning.is_mechanical() && self.stripe.get() == 1
     }
 
     /// Whether requests with addresses lie like those without, but for the edges of the array: each
@@ -254,19 +250,27 @@ impl ArrayCase {
 
     /// Whether requests have addresses.
     fn has_addresses(&self) -> bool {
-        self.knows_arms() || self.stripe.get() > 1 || self.workload.has_addresses()
+        self.positioning.is_mechanical() || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
-    pub(crate) fn ready(
+    /// Makes the device ready to be accessed, and goes on with it.
+    pub(crate) fn device<T, W>(&self, open: Open<'_>, then: W) -> Result<T, Refusal>
+    where
+        W: WithDevice<Output = Result<T, Refusal>>,
+    {
+        let ArrayCase { positioning, scheduling, .. } = self;
+        let context = DeviceContext { block: self.block.0, positioning, scheduling, open };
+        self.disk.ready(&context, then).map_err(|refusal| refusal.under("disk"))?
+    }
+
+    /// The workload of devices of a model, ready to be drawn from; refuses accesses that take too long.
+    pub(crate) fn workload_for<M: ServiceModel>(
         &self,
+        model: &M,
         open: Open<'_>,
-    ) -> Result<(device::Ready, workload::Ready), Refusal> {
+    ) -> Result<workload::Ready, Refusal> {
         let block = self.block.0;
         let under_disk = |refusal: Refusal| refusal.under("disk");
-        let drive = self.disk.ready(&device::DeviceContext { block, open }).map_err(under_disk)?;
-        if self.knows_arms() {
-            self.disk.geometry(block).map_err(under_disk)?;
-        }
         let blocks = match self.has_addresses() {
             true => {
                 let of_disk = self.disk.blocks(block).map_err(under_disk)?;
@@ -282,21 +286,25 @@ impl ArrayCase {
         let workload = self.workload.ready(&workload::WorkloadContext { block, blocks, open });
         let workload = workload.map_err(|refusal| refusal.under("workload"))?;
         let largest = workload.largest.max(chunk).max(1);
-        if !drive.takes(largest) {
-            let longest = device::LONGEST_ACCESS;
-            let expected = format!("accesses of {largest} blocks that take at most {longest}");
-            return Err(match self.disk.block_time() {
-                Some((key, time)) => under_disk(Refusal::of(&time, expected).under(key)),
-                None => Refusal::of(&self.block, expected).under("block"),
-            });
+        let longest = device::LONGEST_ACCESS;
+        if model.longest(largest) <= longest.ps() as f64 {
+            return Ok(workload);
         }
-        Ok((drive, workload))
+        let expected = format!("accesses of {largest} blocks that take at most {longest}");
+        Err(match self.disk.block_time() {
+            Some((key, time)) => under_disk(Refusal::of(&time, expected).under(key)),
+            None => Refusal::of(&self.block, expected).under("block"),
+        })
+    }
+
+    /// The workload, ready to be drawn from.
+    pub(crate) fn workload(&self, open: Open<'_>) -> Result<workload::Ready, Refusal> {
+        self.device(open, PrepareWorkload { case: self, open })
     }
 
     /// What formulas say of the case, without a simulation.
     pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
-        let (drive, workload) = self.ready(open)?;
-        Ok(self.analysis_of(&drive, &workload))
+        self.device(open, Analyse { case: self, open })
     }
 
     /// The distribution of sojourn times by formulas, or two that it lies between; none where no
@@ -305,35 +313,56 @@ impl ArrayCase {
         Ok(self.known(open)?.distribution())
     }
 
-    pub(crate) fn analysis_of(&self, drive: &device::Ready, workload: &workload::Ready) -> Known {
+    /// What formulas say of devices of a model.
+    pub(crate) fn analysis<M: ServiceModel>(&self, model: &M, workload: &workload::Ready) -> Known {
         if self.rebuild.is_some() {
             return Known::nothing("no formula: disks are rebuilt");
         }
-        if !self.knows_arms() && self.has_addresses() && !self.is_as_anywhere(workload) {
+        let mechanical = self.positioning.is_mechanical();
+        if !mechanical && self.has_addresses() && !self.is_as_anywhere(workload) {
             return Known::nothing("no formula: requests have addresses");
         }
-        with_ready!(drive, |drive| self.analysis(drive, workload))
-    }
-
-    fn analysis<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Known {
-        if drive.depends_on_load() {
+        if model.depends_on_load() {
             return Known::nothing("no formula: accesses that are served together slow each other");
         }
         Known::of(&FormulaInput {
             layout: &self.layout,
             bulks: workload.bulks(),
             offered: workload.offered(),
-            in_order: self.scheduling.is_in_order(),
-            independent: !self.knows_arms(),
+            in_order: model.in_order(),
+            servers: model.servers(),
             split_merge: self.join == Join::SplitMerge,
             overhead: self.controller.overhead.ps() as f64,
-            service: &|op, blocks| drive.service(op, blocks),
-            law: &|op, blocks| Law::of_access(drive, op, blocks),
-            servers: drive.servers(),
-            services: match drive.is_exponential() {
-                true => Services::Exponential,
-                false => Services::General,
-            },
+            times: model.service_times(),
         })
+    }
+}
+
+/// Prepares the workload of a case.
+struct PrepareWorkload<'a> {
+    case: &'a ArrayCase,
+    open: Open<'a>,
+}
+
+impl WithDevice for PrepareWorkload<'_> {
+    type Output = Result<workload::Ready, Refusal>;
+
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output {
+        self.case.workload_for(&model, self.open)
+    }
+}
+
+/// Says what formulas say of a case.
+struct Analyse<'a> {
+    case: &'a ArrayCase,
+    open: Open<'a>,
+}
+
+impl WithDevice for Analyse<'_> {
+    type Output = Result<Known, Refusal>;
+
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output {
+        let workload = self.case.workload_for(&model, self.open)?;
+        Ok(self.case.analysis(&model, &workload))
     }
 }

@@ -2,8 +2,7 @@
 //! measurement issues in its place.
 
 use crate::case::{ArrayCase, Engine};
-use crate::device::hdd::{IndependentService, MechanicalService, Positioning};
-use crate::device::{Op, ServiceModel, with_ready};
+use crate::device::{Op, ServiceModel, WithDevice};
 use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuilt, Scenario, Sink};
 use crate::exact::Known;
 use crate::workload::{self, Request};
@@ -92,21 +91,22 @@ impl Sink for RowSink {
 /// A replication.
 struct Run<'a> {
     case: &'a ArrayCase,
-    workload: &'a workload::Ready,
-    rebuild: Option<engine::Rebuild>,
     streams: Streams,
     open: Open<'a>,
     keep: Keep,
     progress: &'a Progress,
 }
 
-impl Run<'_> {
-    fn report<M: ServiceModel>(
-        &self,
-        model: M,
-        known: &Known,
-    ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let Run { case, workload, rebuild, .. } = self;
+impl WithDevice for Run<'_> {
+    type Output = Result<Result<Report, Cancelled>, Refusal>;
+
+    fn with<M: ServiceModel>(self, model: M) -> Self::Output {
+        let case = self.case;
+        let workload = case.workload_for(&model, self.open)?;
+        let known = match self.keep {
+            Keep::Rows => case.analysis(&model, &workload),
+            Keep::Totals => Known::default(),
+        };
         let numbers = workload.numbers;
         let scenario = Scenario {
             layout: case.layout.clone(),
@@ -115,7 +115,7 @@ impl Run<'_> {
             join: case.join,
             overhead: case.controller.overhead,
             parity: case.controller.parity,
-            rebuild: rebuild.clone(),
+            rebuild: case.rebuild_plan()?,
             requests: u64::from(numbers.warmup) + u64::from(numbers.requests),
             streams: self.streams,
         };
@@ -123,29 +123,35 @@ impl Run<'_> {
             Keep::Rows => {
                 let sink =
                     RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block);
-                let done = self.simulate(&scenario, sink)?;
+                let done = self.simulate(&scenario, &workload, sink)?;
                 done.map(|(sink, counts)| (sink.rows(), counts))
             }
-            Keep::Totals => self.simulate(&scenario, Discard)?.map(|(_, it)| (Rows::default(), it)),
+            Keep::Totals => {
+                let done = self.simulate(&scenario, &workload, Discard)?;
+                done.map(|(_, counts)| (Rows::default(), counts))
+            }
         };
         Ok(done.map(|(rows, counts)| Report {
             rows,
             series: Rows::default(),
-            totals: case.totals(workload, &counts, known),
+            totals: case.totals(&workload, &counts, &known),
         }))
     }
+}
 
+impl Run<'_> {
     /// Simulates by recursion where that gives the rows of the event loop, else by events.
     fn simulate<M: ServiceModel, S: Sink>(
         &self,
         scenario: &Scenario<M>,
+        workload: &workload::Ready,
         sink: S,
     ) -> Result<Result<(S, AccessCounts), Cancelled>, Refusal> {
         let of_workload = |refusal: Refusal| refusal.under("workload");
-        let requests = self.workload.requests(scenario.streams, self.open);
+        let requests = workload.requests(scenario.streams, self.open);
         let mut requests = requests.map_err(of_workload)?;
         let from = &mut requests;
-        let done = match self.case.has_events(self.workload) {
+        let done = match self.case.has_events(workload) {
             true => engine::simulate(scenario, from, sink, self.progress),
             false if scenario.model.servers() > 1 => {
                 engine::parallel(scenario, from, sink, self.progress)
@@ -173,27 +179,7 @@ impl ArrayCase {
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let (drive, workload) = self.ready(open)?;
-        let scheduling = self.scheduling.clone();
-        let rebuild = self.rebuild_plan()?;
-        let run = Run { case: self, workload: &workload, rebuild, streams, open, keep, progress };
-        let known = match keep {
-            Keep::Rows => self.analysis_of(&drive, &workload),
-            Keep::Totals => Known::default(),
-        };
-        match (drive, &self.positioning) {
-            (_, Positioning::Mechanical(params)) => {
-                let geometry = self.disk.geometry(self.block.0)?;
-                run.report(
-                    MechanicalService { geometry, scheduling, spindles: params.spindles },
-                    &known,
-                )
-            }
-            (ready, _) => {
-                with_ready!(ready, |drive| run
-                    .report(IndependentService { drive, scheduling }, &known))
-            }
-        }
+        self.device(open, Run { case: self, streams, open, keep, progress })
     }
 
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:
@@ -203,7 +189,7 @@ impl ArrayCase {
     /// disk, where that is more than a place as likely as any other: those are drawn on what is
     /// measured, which need not be as large.
     pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
-        let (_, workload) = self.ready(open)?;
+        let workload = self.workload(open)?;
         let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
         let mut plans = PlanCache::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
@@ -215,6 +201,11 @@ impl ArrayCase {
         for (number, request) in (0..all as i64).zip(&mut requests) {
             let plan = plans.of(&request, false);
             let plan = plans.plan(plan);
+            if !plan.waits_for_all() {
+                let given = Value::Text(self.layout.name().to_owned());
+                let expected = "a layout whose requests wait for all of their accesses, to measure";
+                return Err(Refusal::value(&given, expected).under("layout"));
+            }
             for phase in 0..plan.phases() {
                 for access in plan.phase(phase) {
                     numbers.push(number);

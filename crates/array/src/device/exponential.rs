@@ -1,9 +1,14 @@
 //! A textbook's device: exponential service times.
 
-use super::{DeviceContext, Drive, Kind, Op, Ready};
+use super::chances::evenly;
+use super::{
+    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
+    ServiceTimes, Task, WithDevice,
+};
 use crate::Moments;
+use crate::layout::Access;
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Span, parameters};
+use sojourn_core::{Span, Streams, parameters};
 
 parameters! {
     /// A disk whose accesses take exponential times, whatever they do and however long they are: no
@@ -12,6 +17,8 @@ parameters! {
     pub struct Exponential: "exponential" {
         /// What an access takes on average.
         pub mean: Span,
+        /// How many accesses it serves at once, first come, first served.
+        pub servers: u16 [1..=MOST_SERVERS] = 1,
     }
 }
 
@@ -31,8 +38,9 @@ impl Check for Exponential {
 }
 
 impl Kind for Exponential {
-    fn ready(&self, _: &DeviceContext<'_>) -> Result<Ready, Refusal> {
-        Ok(Ready::Memoryless(Memoryless { mean: self.mean.ps() as f64 }))
+    fn ready<W: WithDevice>(&self, _: &DeviceContext<'_>, then: W) -> Result<W::Output, Refusal> {
+        let (mean, servers) = (self.mean.ps() as f64, self.servers.into());
+        Ok(then.with(Memoryless { mean, servers }))
     }
 }
 
@@ -40,15 +48,38 @@ impl Kind for Exponential {
 #[derive(Clone, Debug)]
 pub struct Memoryless {
     /// The mean service time in picoseconds.
-    mean: f64,
+    pub(crate) mean: f64,
+    /// The number of accesses that it serves at once.
+    pub(crate) servers: usize,
 }
 
-impl Drive for Memoryless {
+impl Memoryless {
+    /// The service time that is longer than a share `chance` of all.
     #[inline]
-    fn transfer(&self, place: u32, _: Op, _: u32) -> Span {
+    fn time(&self, chance: u32) -> Span {
         // The middle of the interval that the chance stands for, so that no time is infinite.
-        let less = (f64::from(place) + 0.5) / 4_294_967_296.0;
+        let less = (f64::from(chance) + 0.5) / 4_294_967_296.0;
         Span::from_ps((-self.mean * libm::log1p(-less)).round() as u64)
+    }
+}
+
+impl ServiceModel for Memoryless {
+    type Spot = ();
+    type State = ();
+    type InOrder = Plain<Memoryless>;
+
+    fn state(&self, _: Streams, _: u64) {}
+
+    #[inline]
+    fn transfer(&self, chance: u32, _: &Access) -> Span {
+        self.time(chance)
+    }
+
+    fn spot(&self, _: &Access) {}
+
+    #[inline]
+    fn start(&self, (): &mut (), task: &Task<()>, _: ServiceStart) -> Service {
+        Service::of(task.transfer)
     }
 
     fn longest(&self, _: u32) -> f64 {
@@ -56,11 +87,25 @@ impl Drive for Memoryless {
         23.0 * self.mean
     }
 
-    fn is_exponential(&self) -> bool {
-        true
+    fn servers(&self) -> usize {
+        self.servers
     }
 
-    fn service(&self, _: Op, _: Moments) -> Moments {
+    fn service_times(&self) -> Option<&dyn ServiceTimes> {
+        Some(self)
+    }
+}
+
+impl ServiceTimes for Memoryless {
+    fn moments(&self, _: Op, _: Moments) -> Moments {
         Moments { mean: self.mean, square: 2.0 * self.mean * self.mean }
+    }
+
+    fn equally_likely(&self, _: Op, _: u32) -> Vec<f64> {
+        evenly(1 << 16).map(|chance| self.time(chance).ps() as f64).collect()
+    }
+
+    fn is_exponential(&self) -> bool {
+        true
     }
 }

@@ -1,11 +1,16 @@
 //! A device known only by how long its accesses took: an SSD, a volume of a cloud, any device
 //! measured.
 
-use super::{DeviceContext, Drive, Kind, Op, Ready};
+use super::chances::evenly;
+use super::{
+    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
+    ServiceTimes, Task, WithDevice,
+};
 use crate::Moments;
+use crate::layout::Access;
 use sojourn_core::files::{rows, text};
 use sojourn_core::parameters::{Check, Refusal, Value};
-use sojourn_core::{Span, parameters};
+use sojourn_core::{Span, Streams, parameters};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -30,7 +35,7 @@ parameters! {
 
 impl Check for Empirical {
     fn check(&self) -> Result<(), Refusal> {
-        if self.servers.get() > MOST_SERVERS {
+        if self.servers.get() > MOST_SERVERS.into() {
             let expected = format!("a whole number from 1 to {MOST_SERVERS}");
             return Err(Refusal::of(&self.servers, expected).under("servers"));
         }
@@ -42,11 +47,12 @@ impl Check for Empirical {
     }
 }
 
-/// The deepest queue of a device, NVMe or not, that a study may set.
-const MOST_SERVERS: u32 = 1024;
-
 impl Kind for Empirical {
-    fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
+    fn ready<W: WithDevice>(
+        &self,
+        context: &DeviceContext<'_>,
+        then: W,
+    ) -> Result<W::Output, Refusal> {
         let refuse = |expected: String| {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
@@ -63,7 +69,7 @@ impl Kind for Empirical {
         reads.sort_unstable();
         writes.sort_unstable();
         let servers = self.servers.get() as usize;
-        Ok(Ready::Measured(Measured {
+        Ok(then.with(Measured {
             times: [reads.into(), writes.into()],
             more: self.more,
             servers,
@@ -131,12 +137,37 @@ pub struct Measured {
     slowdown: f64,
 }
 
-impl Drive for Measured {
+impl Measured {
+    /// The service time of an access at a place, alone at the device.
     #[inline]
-    fn transfer(&self, place: u32, op: Op, blocks: u32) -> Span {
+    fn time(&self, place: u32, op: Op, blocks: u32) -> Span {
         let times = &self.times[op as usize];
         let rank = (u64::from(place) * times.len() as u64) >> u32::BITS;
         times[rank as usize] + self.more * u64::from(blocks - 1)
+    }
+}
+
+impl ServiceModel for Measured {
+    type Spot = ();
+    type State = ();
+    type InOrder = Plain<Measured>;
+
+    fn state(&self, _: Streams, _: u64) {}
+
+    #[inline]
+    fn transfer(&self, chance: u32, access: &Access) -> Span {
+        self.time(chance, access.op, access.blocks)
+    }
+
+    fn spot(&self, _: &Access) {}
+
+    #[inline]
+    fn start(&self, (): &mut (), task: &Task<()>, start: ServiceStart) -> Service {
+        if self.slowdown == 0.0 {
+            return Service::of(task.transfer);
+        }
+        let longer = task.transfer.ps() as f64 * self.slowdown * start.others as f64;
+        Service::of(task.transfer + Span::from_ps(longer.round() as u64))
     }
 
     fn longest(&self, blocks: u32) -> f64 {
@@ -150,19 +181,17 @@ impl Drive for Measured {
         self.servers
     }
 
-    fn slowed(&self, alone: Span, others: impl FnOnce() -> usize) -> Span {
-        if self.slowdown == 0.0 {
-            return alone;
-        }
-        let longer = alone.ps() as f64 * self.slowdown * others() as f64;
-        alone + Span::from_ps(longer.round() as u64)
-    }
-
     fn depends_on_load(&self) -> bool {
         self.slowdown > 0.0
     }
 
-    fn service(&self, op: Op, blocks: Moments) -> Moments {
+    fn service_times(&self) -> Option<&dyn ServiceTimes> {
+        Some(self)
+    }
+}
+
+impl ServiceTimes for Measured {
+    fn moments(&self, op: Op, blocks: Moments) -> Moments {
         let times = self.times[op as usize].iter().map(|time| time.ps() as f64);
         let count = times.len() as f64;
         let (sum, squares) = times.fold((0.0, 0.0), |(a, b), time| (a + time, b + time * time));
@@ -171,5 +200,9 @@ impl Drive for Measured {
         let more =
             Moments { mean: blocks.mean - 1.0, square: blocks.square - 2.0 * blocks.mean + 1.0 };
         first.plus(more.times(Moments::constant(self.more.ps() as f64)))
+    }
+
+    fn equally_likely(&self, op: Op, blocks: u32) -> Vec<f64> {
+        evenly(1 << 16).map(|place| self.time(place, op, blocks).ps() as f64).collect()
     }
 }

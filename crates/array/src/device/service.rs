@@ -1,12 +1,13 @@
-//! What the engine asks of the devices of an array: how long an access takes that starts now.
+//! The seam between the engine and the devices: an access starts, and takes so long.
 
-use super::Op;
+use super::{Chances, Op};
+use crate::Moments;
 use crate::layout::{Access, Approach};
 use sojourn_core::{Span, Streams, Time};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// The state in which an access of a later phase found its disk.
+/// The state in which an access of a later phase found its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Busy, or with an access of a later phase waiting.
@@ -17,7 +18,18 @@ pub enum Found {
     JustDone,
 }
 
-/// An access at its disk, queued or served.
+/// What waits for the end of an access beside its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Nothing.
+    No,
+    /// The next phase.
+    Gate,
+    /// The phase with this number, for as many as it needs of such accesses.
+    AnyOf(u8),
+}
+
+/// An access at its device, queued or served.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<S> {
     /// Its transfer time.
@@ -30,13 +42,13 @@ pub struct Task<S> {
     pub op: Op,
     /// Where it is, seen from the earlier accesses of its request.
     pub approach: Approach,
-    /// The state in which it found its disk.
+    /// The state in which it found its device.
     pub found: Found,
-    /// Whether the next phase waits for it.
-    pub gate: bool,
-    /// Whether its request ends only after it.
+    /// Whether its request waits for it.
     pub counts: bool,
-    /// Its place on the disk.
+    /// What waits for it beside the request.
+    pub awaited: Awaited,
+    /// What the device keeps of it until it starts.
     pub spot: S,
 }
 
@@ -45,91 +57,173 @@ pub struct Task<S> {
 pub struct ServiceStart {
     /// The time.
     pub now: Time,
-    /// Whether its disk last served another access of its request.
+    /// Whether its server last served another access of its request.
     pub own: bool,
-    /// The number of other accesses that wait at the disk.
+    /// The number of accesses that wait at the device.
     pub waiting: usize,
+    /// The number of accesses that the device goes on to serve; counted only for devices that
+    /// [depend on their load](ServiceModel::depends_on_load).
+    pub others: usize,
     /// The time that the controller takes between phases.
     pub between_phases: Span,
+}
+
+impl ServiceStart {
+    /// The start of an access that no later phase follows, at a device that serves in order.
+    pub(crate) fn in_order(now: Time, others: usize) -> ServiceStart {
+        ServiceStart { now, own: false, waiting: 0, others, between_phases: Span::ZERO }
+    }
+}
+
+/// The service of an access that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Its whole time: positioning and transfer.
+    pub takes: Span,
+    /// What positioning took of it.
+    pub cost: PositioningCost,
+}
+
+impl Service {
+    /// A service without positioning.
+    pub fn of(takes: Span) -> Service {
+        Service { takes, cost: PositioningCost::None }
+    }
 }
 
 /// What the positioning of an access took; runs count each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PositioningCost {
-    /// A full one, of a head a seek and a rotation.
+    /// A full one: the place was anywhere.
     Full,
-    /// Less than that: the place was near, of a head on its track or its cylinder.
+    /// Less than that: the place was near.
     Partial,
-    /// None: the place was at hand.
+    /// None: the place was at hand, or the device needs none.
     None,
 }
 
-/// How the disks of an array, all alike, serve accesses: the seam between the engine and the devices.
-pub trait ServiceModel {
-    /// The place of an access on its disk.
+/// How the devices of an array, all alike, serve accesses.
+///
+/// An access has its transfer time from the arrival of its request on, and the rest of its service
+/// time when it starts.
+pub trait ServiceModel: Sized {
+    /// What a device keeps of an access until it starts, such as its place.
     type Spot: Copy + Debug;
-    /// The random stream of a disk's places, drawn from as requests arrive.
-    type Places: Debug;
-    /// The state of a disk between two accesses.
+    /// What accesses leave behind on a device for the next ones, with its random streams.
     type State: Debug;
-    /// The state of a disk that serves first come, first served: its places and what an access leaves
-    /// behind.
-    type FcfsDisk: Debug;
+    /// A device that serves in order of arrival; [`Plain`] is one of any model.
+    type InOrder: InOrder<Self>;
 
-    /// The random stream of a disk's places, drawn from as requests arrive.
-    fn places(&self, streams: Streams, disk: u64) -> Self::Places;
-
-    /// The state of a disk at the start.
+    /// The state of a device at the start.
     fn state(&self, streams: Streams, disk: u64) -> Self::State;
 
-    /// Draws a place: what a request finds again when it comes back to this disk.
-    fn place(&self, places: &mut Self::Places) -> u32;
+    /// The transfer time of an access, which is its least service time. `chance` is a share of 2^32
+    /// that is drawn once for each request and device: a request that comes back finds the time it
+    /// had before (paper section 3.3: transfer times are remembered).
+    fn transfer(&self, chance: u32, access: &Access) -> Span;
 
-    /// The transfer time of an access.
-    fn transfer(&self, place: u32, access: &Access) -> Span;
-
-    /// The place of an access.
+    /// What is kept of an access until it starts.
     fn spot(&self, access: &Access) -> Self::Spot;
 
-    /// The index of the access that is served next, of those that wait in order of arrival.
-    fn choose(&self, state: &Self::State, waiting: &VecDeque<Task<Self::Spot>>, now: Time)
-    -> usize;
-
-    /// The number of accesses that a disk serves at once.
-    fn servers(&self) -> usize {
-        1
-    }
-
-    /// The service time of an access that takes `alone` by itself, when its disk serves `others` as
-    /// it begins.
-    fn slowed(&self, alone: Span, _others: impl FnOnce() -> usize) -> Span {
-        alone
-    }
-
-    /// Whether [`choose`](ServiceModel::choose) always takes the first, and positioning times do not
-    /// depend on what waits.
-    fn in_order(&self) -> bool;
-
-    /// The positioning time of an access that starts, and what it took; leaves the state as it is at
-    /// the end of the access.
-    fn position(
+    /// An access starts. Leaves the state as it is at the end of the access.
+    fn start(
         &self,
         state: &mut Self::State,
         task: &Task<Self::Spot>,
         start: ServiceStart,
-    ) -> (Span, PositioningCost);
+    ) -> Service;
 
-    /// The state of a disk that serves first come, first served, at the start.
-    fn fcfs_disk(&self, streams: Streams, disk: u64) -> Self::FcfsDisk;
+    /// An upper bound for the service time of an access of `blocks` blocks, in picoseconds.
+    fn longest(&self, blocks: u32) -> f64;
 
-    /// The positioning and transfer times of an access that starts on such a disk, and what
-    /// positioning took: the results of [`place`](ServiceModel::place),
-    /// [`transfer`](ServiceModel::transfer) and [`position`](ServiceModel::position) for an access
-    /// that no later phase follows.
-    fn serve(
-        &self,
-        disk: &mut Self::FcfsDisk,
+    /// The number of accesses that a device serves at once.
+    fn servers(&self) -> usize {
+        1
+    }
+
+    /// Whether accesses that are served together slow each other.
+    fn depends_on_load(&self) -> bool {
+        false
+    }
+
+    /// Whether [`choose`](ServiceModel::choose) always takes the first, and service times do not
+    /// depend on what waits.
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    /// The index of the access that is served next, of those that wait in order of arrival.
+    fn choose(&self, _: &Self::State, _: &VecDeque<Task<Self::Spot>>, _: Time) -> usize {
+        0
+    }
+
+    /// The service times as formulas need them; none where a service depends on the one before it.
+    fn service_times(&self) -> Option<&dyn ServiceTimes> {
+        None
+    }
+}
+
+/// Service times that are independent of each other and of what waits.
+pub trait ServiceTimes {
+    /// Mean and mean square of the service time of an access, in picoseconds (squared); `blocks` are
+    /// those of its size.
+    fn moments(&self, op: Op, blocks: Moments) -> Moments;
+
+    /// Service times of accesses of `blocks` blocks in picoseconds, all equally likely.
+    fn equally_likely(&self, op: Op, blocks: u32) -> Vec<f64>;
+
+    /// Whether the service times of accesses of one size are exponential.
+    fn is_exponential(&self) -> bool {
+        false
+    }
+}
+
+/// A device that serves in order of arrival: accesses are brought to it as they start, so that it
+/// draws transfer times itself.
+pub trait InOrder<M: ServiceModel> {
+    /// The device with number `disk`, at the start.
+    fn new(model: &M, streams: Streams, disk: u64) -> Self;
+
+    /// The transfer time and the service of an access that starts: what
+    /// [`transfer`](ServiceModel::transfer) and [`start`](ServiceModel::start) give for one that no
+    /// later phase follows. The device goes on to serve `others`.
+    fn start(&mut self, model: &M, access: &Access, now: Time, others: usize) -> (Span, Service);
+}
+
+/// A device of any model: the chances of its transfers beside its state.
+#[derive(Debug)]
+pub struct Plain<M: ServiceModel> {
+    places: Chances,
+    state: M::State,
+}
+
+impl<M: ServiceModel> InOrder<M> for Plain<M> {
+    fn new(model: &M, streams: Streams, disk: u64) -> Plain<M> {
+        Plain { places: Chances::places(streams, disk), state: model.state(streams, disk) }
+    }
+
+    #[inline(always)]
+    fn start(&mut self, model: &M, access: &Access, now: Time, others: usize) -> (Span, Service) {
+        let transfer = model.transfer(self.places.next(), access);
+        let task = Task::new(model, 0, 0, access, transfer);
+        (transfer, model.start(&mut self.state, &task, ServiceStart::in_order(now, others)))
+    }
+}
+
+impl<S> Task<S> {
+    /// An access of request number `job`, which is in `slot`, at its device.
+    #[inline(always)]
+    pub(crate) fn new<M: ServiceModel<Spot = S>>(
+        model: &M,
+        slot: u32,
+        job: u64,
         access: &Access,
-        now: Time,
-    ) -> (Span, Span, PositioningCost);
+        transfer: Span,
+    ) -> Task<S> {
+        let Access { op, approach, gate, counts, .. } = *access;
+        let spot = model.spot(access);
+        let job = job as u32;
+        let awaited = if gate { Awaited::Gate } else { Awaited::No };
+        Task { transfer, slot, job, op, approach, found: Found::Busy, counts, awaited, spot }
+    }
 }

@@ -1,8 +1,7 @@
 //! The disks of the event loop: their queues, what they serve, which is done next.
 
 use super::{AccessCounts, Scenario};
-use crate::device::{Found, PositioningCost, ServiceModel, ServiceStart, Task};
-use crate::layout::Access;
+use crate::device::{Found, Service, ServiceModel, ServiceStart, Task};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -13,7 +12,8 @@ pub(super) struct Disks<'a, M: ServiceModel> {
     between_phases: Span,
     /// The number of accesses that a disk serves at once.
     servers: usize,
-    /// The servers of all disks, disk by disk. The queue of a disk is at its first server.
+    /// The servers of all disks, disk by disk. The queues and the state of a disk are at its first
+    /// server.
     stations: Vec<Station<M>>,
     timers: Timers,
     /// Accesses by what their positioning took.
@@ -25,8 +25,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     pub(super) fn new(scenario: &'a Scenario<M>) -> Disks<'a, M> {
         let servers = scenario.model.servers();
         let all = scenario.layout.disks() * servers;
-        // Only disks without a head serve several accesses at once: the state of a head does not
-        // matter there.
+        // Every server has a state, and that of the first is the disk's.
         let state = |server| scenario.model.state(scenario.streams, (server / servers) as u64);
         Disks {
             model: &scenario.model,
@@ -80,7 +79,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         let station = &mut self.stations[disk];
         if station.serving.is_none() && station.waiting() == 0 {
             let service = station.serve(self.model, task, now, self.between_phases);
-            self.begun(disk, service);
+            self.begun(disk, service, now);
         } else {
             station.normal.push_back(task);
         }
@@ -97,6 +96,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     }
 
     /// Brings an access of a later phase, which waited for disk `last`, to a disk.
+    #[inline(always)]
     pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
         // The disk that the phase waited for counts as idle even if accesses of first phases wait
         // there.
@@ -146,13 +146,24 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     }
 
     #[inline(always)]
-    fn serve(&mut self, server: usize, mut task: Task<M::Spot>, now: Time) {
+    fn serve(&mut self, server: usize, task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
-            task.transfer = self.model.slowed(task.transfer, || self.others(server, now));
+            return self.serve_by_one_of_several(server, task, now);
         }
-        let station = &mut self.stations[server];
-        let service = station.serve(self.model, task, now, self.between_phases);
-        self.begun(server, service);
+        let service = self.stations[server].serve(self.model, task, now, self.between_phases);
+        self.begun(server, service, now);
+    }
+
+    #[cold]
+    fn serve_by_one_of_several(&mut self, server: usize, task: Task<M::Spot>, now: Time) {
+        let others = if self.model.depends_on_load() { self.others(server, now) } else { 0 };
+        let own = self.stations[server].last == Some(task.job);
+        let disk = &mut self.stations[server / self.servers * self.servers];
+        let between_phases = self.between_phases;
+        let start = ServiceStart { now, own, waiting: disk.waiting(), others, between_phases };
+        let service = self.model.start(&mut disk.state, &task, start);
+        self.stations[server].begin(task, service);
+        self.begun(server, service, now);
     }
 
     /// The number of accesses that the disk of an idle server goes on to serve. One that ends at
@@ -166,26 +177,9 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     }
 
     #[inline(always)]
-    fn begun(&mut self, server: usize, (ends, cost): (Time, PositioningCost)) {
-        self.counts.count(cost);
-        self.timers.set(server, ends);
-    }
-}
-
-impl<S> Task<S> {
-    /// An access of request number `job`, which is in `slot`, at its disk.
-    #[inline(always)]
-    pub(super) fn new<M: ServiceModel<Spot = S>>(
-        model: &M,
-        slot: u32,
-        job: u64,
-        access: &Access,
-        transfer: Span,
-    ) -> Task<S> {
-        let Access { op, approach, gate, counts, .. } = *access;
-        let spot = model.spot(access);
-        let job = job as u32;
-        Task { transfer, slot, job, op, approach, found: Found::Busy, gate, counts, spot }
+    fn begun(&mut self, server: usize, service: Service, now: Time) {
+        self.counts.count(service.cost);
+        self.timers.set(server, now + service.takes);
     }
 }
 
@@ -224,7 +218,7 @@ impl<M: ServiceModel> Station<M> {
         self.normal.len() + self.urgent.len()
     }
 
-    /// Starts to serve an access; returns its end, and what positioning took.
+    /// Starts to serve an access, as the only server of its disk.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -232,14 +226,18 @@ impl<M: ServiceModel> Station<M> {
         task: Task<M::Spot>,
         now: Time,
         between_phases: Span,
-    ) -> (Time, PositioningCost) {
+    ) -> Service {
         let own = self.last == Some(task.job);
-        let start = ServiceStart { now, own, waiting: self.waiting(), between_phases };
-        let (positioning, cost) = model.position(&mut self.state, &task, start);
-        let service = positioning + task.transfer;
-        self.busy += service;
+        let start = ServiceStart { now, own, waiting: self.waiting(), others: 0, between_phases };
+        let service = model.start(&mut self.state, &task, start);
+        self.begin(task, service);
+        service
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, task: Task<M::Spot>, service: Service) {
+        self.busy += service.takes;
         self.serving = Some(task);
-        (now + service, cost)
     }
 
     /// Takes the next access to serve.

@@ -4,7 +4,8 @@ use super::disks::Disks;
 use super::planner::Planner;
 use super::rebuild::{NO_REQUEST, RebuildRun};
 use super::{AccessCounts, Join, Rebuilt, Scenario, Sink};
-use crate::device::{ServiceModel, Task};
+use crate::device::{Awaited, ServiceModel, Task};
+use crate::layout::{AccessPlan, Phase};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
@@ -17,9 +18,10 @@ struct PendingRequest {
     job: u64,
     /// Accesses that are not done, those of later phases too.
     left: u32,
-    /// Accesses that are not done and that the end of the request waits for.
+    /// Accesses that are not done and that the request waits for; a phase that needs only some of its
+    /// accesses stands here as one.
     counted: u32,
-    /// Accesses of the present phase that are not done and that the next phase waits for.
+    /// Such accesses of the present phase that the next phase waits for.
     gates: u32,
     phase: u32,
 }
@@ -29,8 +31,34 @@ struct PendingRequest {
 struct LaterPhases<S> {
     /// Disks and accesses, phase by phase.
     tasks: Vec<(u16, Task<S>)>,
-    /// Where each phase ends.
-    ends: Vec<usize>,
+    phases: Vec<LaterPhase>,
+}
+
+/// A phase of such a request.
+#[derive(Clone, Copy, Debug)]
+struct LaterPhase {
+    /// Where its accesses end, among all of the request.
+    end: usize,
+    /// For how many accesses, or for some of them together, the next phase waits.
+    gates: u32,
+    /// How many more accesses it needs, where that is not all of them.
+    needs: u32,
+}
+
+impl<S> LaterPhases<S> {
+    /// Marks the accesses of which phases need only some.
+    #[cold]
+    fn mark_any_of(&mut self, plan: &AccessPlan) {
+        for number in (0..plan.phases()).filter(|&number| plan.needs(number).is_some()) {
+            let any_of = Awaited::AnyOf(u8::try_from(number).expect("a plan has few phases"));
+            let tasks = &mut self.tasks[plan.range(number)];
+            for ((_, task), access) in tasks.iter_mut().zip(plan.phase(number)) {
+                if plan.leads_on(number, access) {
+                    (task.counts, task.awaited) = (false, any_of);
+                }
+            }
+        }
+    }
 }
 
 struct Engine<'a, M: ServiceModel, S> {
@@ -69,26 +97,42 @@ pub fn sojourn_simulate<M: ServiceModel, S: Sink>(
     sink: S,
     progress: &Progress,
 ) -> Result<(S, AccessCounts), Cancelled> {
-    let engine = Engine {
-        scenario,
-        planner: Planner::new(scenario),
-        disks: Disks::new(scenario),
-        pending: Vec::new(),
-        later: Vec::new(),
-        free: Vec::new(),
-        delayed: VecDeque::new(),
-        queued: VecDeque::new(),
-        rebuild: scenario.rebuild.as_ref().map(RebuildRun::new),
-        others: if scenario.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
-        active: 0,
-        finished: 0,
-        ended: Time::ZERO,
-        sink,
-    };
-    engine.run(requests, progress)
+    Engine::new(scenario, sink).run(requests, progress)
 }
 
-impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
+/// Simulates requests that all have one plan, which no layout need make.
+#[cfg(test)]
+pub(super) fn simulate_plan<M: ServiceModel, S: Sink>(
+    scenario: &Scenario<M>,
+    plan: &AccessPlan,
+    requests: impl Iterator<Item = Request>,
+    sink: S,
+) -> (S, AccessCounts) {
+    let mut engine = Engine::new(scenario, sink);
+    engine.planner.always(plan);
+    engine.run(requests, &Progress::default()).expect("nothing cancels it")
+}
+
+impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
+    fn new(scenario: &'a Scenario<M>, sink: S) -> Engine<'a, M, S> {
+        Engine {
+            scenario,
+            planner: Planner::new(scenario),
+            disks: Disks::new(scenario),
+            pending: Vec::new(),
+            later: Vec::new(),
+            free: Vec::new(),
+            delayed: VecDeque::new(),
+            queued: VecDeque::new(),
+            rebuild: scenario.rebuild.as_ref().map(RebuildRun::new),
+            others: if scenario.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
+            active: 0,
+            finished: 0,
+            ended: Time::ZERO,
+            sink,
+        }
+    }
+
     fn run(
         mut self,
         mut requests: impl Iterator<Item = Request>,
@@ -169,7 +213,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         let left = plan.accesses().len() as u32;
         let pending = PendingRequest { job, left, counted: left, gates: 0, phase: 0 };
         let waits = self.scenario.join == Join::SplitMerge && self.active > 0;
-        if plan.phases() > 1 || waits {
+        if !plan.is_simple() || waits {
             self.arrive_in_parts(slot, pending, now);
             return;
         }
@@ -184,23 +228,29 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
     #[cold]
     fn new_slot(&mut self) -> u32 {
         self.pending.push(PendingRequest::default());
-        self.later.push(LaterPhases { tasks: Vec::new(), ends: Vec::new() });
+        self.later.push(LaterPhases { tasks: Vec::new(), phases: Vec::new() });
         self.pending.len() as u32 - 1
     }
 
     /// Takes in the request that has just arrived, where it is not issued whole, or not now.
     fn arrive_in_parts(&mut self, slot: u32, mut pending: PendingRequest, now: Time) {
         let plan = self.planner.plan();
-        pending.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
-        self.pending[slot as usize] = pending;
         let later = &mut self.later[slot as usize];
         later.tasks.clear();
         later.tasks.extend(self.planner.accesses().map(|(access, transfer)| {
             let task = Task::new(&self.scenario.model, slot, pending.job, access, transfer);
             (access.disk, task)
         }));
-        later.ends.clear();
-        later.ends.extend((0..plan.phases()).map(|phase| plan.range(phase).end));
+        later.phases.clear();
+        pending.counted = 0;
+        for &Phase { end, needs, counted, gates } in plan.all_phases() {
+            pending.counted += counted;
+            later.phases.push(LaterPhase { end, gates, needs: needs.unwrap_or(0) });
+        }
+        if !plan.waits_for_all() {
+            later.mark_any_of(plan);
+        }
+        self.pending[slot as usize] = pending;
         if self.scenario.join == Join::SplitMerge && self.active > 0 {
             self.queued.push_back(slot);
         } else {
@@ -215,9 +265,10 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         let pending = &mut self.pending[slot as usize];
         let phase = pending.phase as usize;
         let later = &self.later[slot as usize];
-        let start = if phase == 0 { 0 } else { later.ends[phase - 1] };
-        let tasks = &later.tasks[start..later.ends[phase]];
-        pending.gates = tasks.iter().filter(|(_, task)| task.gate).count() as u32;
+        let start = if phase == 0 { 0 } else { later.phases[phase - 1].end };
+        let LaterPhase { end, gates, .. } = later.phases[phase];
+        let tasks = &later.tasks[start..end];
+        pending.gates = gates;
         for &(disk, task) in tasks {
             match phase {
                 0 => self.disks.issue(disk.into(), task, now),
@@ -246,15 +297,45 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         pending.counted -= u32::from(task.counts);
         let left = pending.left;
         if task.counts && pending.counted == 0 {
-            self.finished += 1;
-            self.ended = now;
-            self.sink.finished(pending.job, now);
+            self.finish(task.slot, now);
         }
-        if task.gate {
-            self.pass_gate(task.slot, server, now);
+        match task.awaited {
+            Awaited::No => {}
+            Awaited::Gate => self.pass_gate(task.slot, server, now),
+            Awaited::AnyOf(phase) => self.pass_any_of(task.slot, phase, server, now),
         }
         if left == 0 {
             self.leave(task.slot, server, now);
+        }
+    }
+
+    /// Accounts for the end of a request.
+    #[inline(always)]
+    fn finish(&mut self, slot: u32, now: Time) {
+        self.finished += 1;
+        self.ended = now;
+        self.sink.finished(self.pending[slot as usize].job, now);
+    }
+
+    /// Accounts for the end of an access of a phase that does not need all of them.
+    #[cold]
+    fn pass_any_of(&mut self, slot: u32, phase: u8, server: usize, now: Time) {
+        let phase = &mut self.later[slot as usize].phases[usize::from(phase)];
+        if phase.needs == 0 {
+            return;
+        }
+        phase.needs -= 1;
+        if phase.needs > 0 {
+            return;
+        }
+        let leads_on = phase.gates > 0;
+        let pending = &mut self.pending[slot as usize];
+        pending.counted -= 1;
+        if pending.counted == 0 {
+            self.finish(slot, now);
+        }
+        if leads_on {
+            self.pass_gate(slot, server, now);
         }
     }
 
@@ -283,6 +364,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
     }
 
     /// Accounts for the end of an access that the next phase waits for.
+    #[inline(always)]
     fn pass_gate(&mut self, slot: u32, server: usize, now: Time) {
         let pending = &mut self.pending[slot as usize];
         pending.gates -= 1;

@@ -1,10 +1,10 @@
 //! Simulation without events: where each disk serves first come, first served, and no end of an
 //! access causes another access, the end of an access is known as it arrives.
 
-use super::planner::PlanCache;
+use super::planner::{PlanCache, nth_least};
 use super::{AccessCounts, Join, Scenario, Sink};
-use crate::device::{PositioningCost, ServiceModel};
-use crate::layout::Access;
+use crate::device::{InOrder, PositioningCost, Service, ServiceModel};
+use crate::layout::{Access, AccessPlan};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
 use std::sync::atomic::Ordering;
@@ -45,8 +45,7 @@ pub fn sojourn_simulate_recursion<M: ServiceModel, S: Sink>(
     recur::<M, S, Single<M>>(scenario, requests, sink, progress)
 }
 
-/// Simulates as [`recursion`](super::recursion) does, with disks that serve several accesses at once
-/// and have no heads. Panics unless plans have one phase.
+/// Simulates as [`recursion`](super::recursion) does, with disks that serve several accesses at once.
 #[inline(never)]
 pub fn sojourn_simulate_parallel<M: ServiceModel, S: Sink>(
     scenario: &Scenario<M>,
@@ -54,7 +53,7 @@ pub fn sojourn_simulate_parallel<M: ServiceModel, S: Sink>(
     sink: S,
     progress: &Progress,
 ) -> Result<(S, AccessCounts), Cancelled> {
-    recur::<M, S, Servers<M::Places>>(scenario, requests, sink, progress)
+    recur::<M, S, Servers<M>>(scenario, requests, sink, progress)
 }
 
 #[inline(always)]
@@ -71,27 +70,31 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
     let mut plans =
         PlanCache::new(&scenario.layout, &scenario.layout, scenario.unit, scenario.streams);
     let mut counts = AccessCounts::default();
+    let mut any_of = AnyOf::default();
     // The end of the request before, in split-merge.
     let mut before = Time::ZERO;
     for job in 0..scenario.requests {
         let Some(request) = requests.next() else { break };
         let plan = plans.of(&request, false);
         let plan = plans.plan(plan);
-        assert!(plan.phases() == 1, "only plans of one phase");
         let arrives = before.max(request.arrived + scenario.overhead);
         let mut finished = Time::ZERO;
         let mut ideal = Span::from_ps(1);
-        for access in plan.accesses() {
-            let disk = &mut disks[usize::from(access.disk)];
-            let served = disk.serve(model, access, arrives);
-            ideal = ideal.max(served.transfer);
-            finished = finished.max(served.ended);
-            counts.count(served.cost);
+        if plan.is_simple() {
+            for access in plan.accesses() {
+                let disk = &mut disks[usize::from(access.disk)];
+                let served = disk.serve(model, access, arrives);
+                ideal = ideal.max(served.transfer);
+                finished = finished.max(served.ended);
+                counts.count(served.cost);
+            }
+        } else {
+            (finished, ideal) = any_of.serve(model, &mut disks, plan, arrives);
         }
         sink.arrived(job, &request, ideal);
         sink.finished(job, finished);
         if scenario.join == Join::SplitMerge {
-            before = finished;
+            before = finished.max(any_of.left_until);
         }
         counts.ended = counts.ended.max(finished);
         if job.is_multiple_of(LOOK_EVERY) {
@@ -105,33 +108,74 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
             }
         }
     }
-    counts.late = counts.ended > LATEST;
     progress.finished.store(scenario.requests, Ordering::Relaxed);
+    counts.add(&any_of.counts);
+    counts.late = counts.ended.max(any_of.left_until) > LATEST;
     counts.busy = disks.iter().map(ForwardDisk::busy).collect();
     Ok((sink, counts))
+}
+
+/// Serves requests that need only some of their accesses. Their accesses are counted here, so that
+/// what is counted of the others stays in registers.
+#[derive(Default)]
+struct AnyOf {
+    counts: AccessCounts,
+    /// The latest end of any of their accesses.
+    left_until: Time,
+    /// Ends and transfer times of the accesses of which a request needs some.
+    ends: Vec<Time>,
+    transfers: Vec<Span>,
+}
+
+impl AnyOf {
+    /// Serves a request; its end, and its least sojourn time.
+    #[cold]
+    fn serve<M: ServiceModel, D: ForwardDisk<M>>(
+        &mut self,
+        model: &M,
+        disks: &mut [D],
+        plan: &AccessPlan,
+        arrives: Time,
+    ) -> (Time, Span) {
+        assert!(plan.phases() == 1, "only plans of one phase");
+        self.ends.clear();
+        self.transfers.clear();
+        for access in plan.accesses() {
+            let served = disks[usize::from(access.disk)].serve(model, access, arrives);
+            self.counts.count(served.cost);
+            self.left_until = self.left_until.max(served.ended);
+            if plan.leads_on(0, access) {
+                self.ends.push(served.ended);
+                self.transfers.push(served.transfer);
+            }
+        }
+        let needs = plan.needs(0).unwrap_or(self.ends.len() as u32);
+        let ideal = nth_least(&mut self.transfers, needs).max(Span::from_ps(1));
+        (nth_least(&mut self.ends, needs), ideal)
+    }
 }
 
 /// A disk that serves one access at a time, by the recursion of Lindley (*The theory of queues with a
 /// single server*, Proc. Cambridge Phil. Soc. 48, 1952): a service starts at its arrival or at the end
 /// of the one before it, whichever is later.
 struct Single<M: ServiceModel> {
-    disk: M::FcfsDisk,
+    device: M::InOrder,
     idle_from: Time,
     busy: Span,
 }
 
 impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
     fn new(model: &M, streams: Streams, disk: u64) -> Self {
-        Single { disk: model.fcfs_disk(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
+        let device = M::InOrder::new(model, streams, disk);
+        Single { device, idle_from: Time::ZERO, busy: Span::ZERO }
     }
 
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
         let now = arrives.max(self.idle_from);
-        let (positioning, transfer, cost) = model.serve(&mut self.disk, access, now);
-        let service = positioning + transfer;
-        self.idle_from = now + service;
-        self.busy += service;
+        let (transfer, Service { takes, cost }) = self.device.start(model, access, now, 0);
+        self.idle_from = now + takes;
+        self.busy += takes;
         Served { transfer, cost, ended: self.idle_from }
     }
 
@@ -140,39 +184,38 @@ impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
     }
 }
 
-/// A disk without a head that serves several accesses at once, by the recursion of Kiefer and Wolfowitz
-/// (*On the theory of queues with many servers*, Trans. AMS 78, 1955): a service starts at its arrival
-/// or when the first of the servers is idle, whichever is later.
-struct Servers<P> {
-    places: P,
+/// A disk that serves several accesses at once, by the recursion of Kiefer and Wolfowitz (*On the theory
+/// of queues with many servers*, Trans. AMS 78, 1955): a service starts at its arrival or when the first
+/// of the servers is idle, whichever is later.
+struct Servers<M: ServiceModel> {
+    device: M::InOrder,
     /// The time from which each server is idle.
     idle_from: Vec<Time>,
     /// The sum of the times that the servers were busy.
     busy: Span,
 }
 
-impl<M: ServiceModel> ForwardDisk<M> for Servers<M::Places> {
+impl<M: ServiceModel> ForwardDisk<M> for Servers<M> {
     fn new(model: &M, streams: Streams, disk: u64) -> Self {
-        Servers {
-            places: model.places(streams, disk),
-            idle_from: vec![Time::ZERO; model.servers()],
-            busy: Span::ZERO,
-        }
+        let device = M::InOrder::new(model, streams, disk);
+        Servers { device, idle_from: vec![Time::ZERO; model.servers()], busy: Span::ZERO }
     }
 
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
-        let transfer = model.transfer(model.place(&mut self.places), access);
         let idle_from = self.idle_from.iter().enumerate();
         let (first, &idle) =
             idle_from.min_by_key(|(_, ends)| **ends).expect("a disk has at least one server");
-        let starts = arrives.max(idle);
-        let others = || self.idle_from.iter().filter(|&&ends| ends > starts).count();
-        let service = model.slowed(transfer, others);
-        let ended = starts + service;
+        let now = arrives.max(idle);
+        let others = match model.depends_on_load() {
+            true => self.idle_from.iter().filter(|&&ends| ends > now).count(),
+            false => 0,
+        };
+        let (transfer, Service { takes, cost }) = self.device.start(model, access, now, others);
+        let ended = now + takes;
         self.idle_from[first] = ended;
-        self.busy += service;
-        Served { transfer, cost: PositioningCost::None, ended }
+        self.busy += takes;
+        Served { transfer, cost, ended }
     }
 
     fn busy(&self) -> Span {

@@ -6,7 +6,7 @@
 //!
 //! Every kind of draw has a separate random stream: `arrivals`, `batches`, `requests`, `addresses`
 //! and `starts` (how a request lies on the array) one each, and for each disk `places` (drawn from
-//! when a request arrives, in that order), `moves` and `rotations` (drawn from when an access
+//! when a request arrives, in that order) and those of its device (drawn from when an access
 //! starts). So requests do not depend on layout or scheduling, but for addresses, which depend on
 //! what the array holds.
 
@@ -15,6 +15,8 @@ mod events;
 mod forward;
 mod planner;
 mod rebuild;
+#[cfg(test)]
+mod reference;
 
 pub use events::sojourn_simulate as simulate;
 pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion};
@@ -63,11 +65,11 @@ pub struct Scenario<M> {
 /// Totals of a run: accesses by what their positioning took, busy times, ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessCounts {
-    /// Accesses with a full positioning: of a head a seek and a rotation.
+    /// Accesses with a full positioning.
     pub full_positionings: u64,
-    /// Accesses with less than that: the head was on the track or the cylinder.
+    /// Accesses with less than that.
     pub partial_positionings: u64,
-    /// Accesses that needed no positioning.
+    /// Accesses without any.
     pub no_positionings: u64,
     /// The time that each disk was busy.
     pub busy: Vec<Span>,
@@ -83,6 +85,13 @@ impl AccessCounts {
     /// The number of accesses that were served.
     pub fn accesses(&self) -> u64 {
         self.full_positionings + self.partial_positionings + self.no_positionings
+    }
+
+    /// Adds the accesses of other counts.
+    fn add(&mut self, others: &AccessCounts) {
+        self.full_positionings += others.full_positionings;
+        self.partial_positionings += others.partial_positionings;
+        self.no_positionings += others.no_positionings;
     }
 
     #[inline(always)]

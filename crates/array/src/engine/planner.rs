@@ -1,8 +1,7 @@
 //! The plans of requests, and the random draws that a request makes as it arrives.
 
 use super::Scenario;
-use crate::device::Op;
-use crate::device::ServiceModel;
+use crate::device::{Chances, Op, ServiceModel};
 use crate::layout::{Access, AccessPlan, Layout};
 use crate::workload::Request;
 use sojourn_core::{Ahead, Span, Stream, Streams};
@@ -12,9 +11,10 @@ use sojourn_core::{Ahead, Span, Stream, Streams};
 pub(super) struct Planner<'a, M: ServiceModel> {
     model: &'a M,
     plans: PlanCache<'a>,
-    places: Vec<M::Places>,
+    /// By disk, the chances of transfer times.
+    places: Vec<Chances>,
     /// The places of the accesses of a rebuild.
-    rebuild_places: Vec<M::Places>,
+    rebuild_places: Vec<Chances>,
     /// How many blocks of each failed disk are rebuilt, and of how many; 0 of 0 without a rebuild.
     rebuilt: (u64, u64),
     chances: Stream,
@@ -26,7 +26,14 @@ pub(super) struct Planner<'a, M: ServiceModel> {
     remembered: Vec<(u64, u32)>,
     /// By disk, for the least sojourn time: the sum of the transfer times of a phase so far.
     least: Vec<Span>,
+    /// For the least sojourn time: the ends of the accesses of which a phase needs only some.
+    ends: Vec<Span>,
     planned: u64,
+}
+
+/// The `number`-th least of some times, from 1 on; leaves them in any order.
+pub(super) fn nth_least<T: Ord + Copy>(times: &mut [T], number: u32) -> T {
+    *times.select_nth_unstable(number as usize - 1).1
 }
 
 impl<'a, M: ServiceModel> Planner<'a, M> {
@@ -34,20 +41,21 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         let layout = &scenario.layout;
         let disks = layout.disks();
         let rebuilt = scenario.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.source.rebuilt);
-        let places = |disk| scenario.model.places(scenario.streams, disk);
+        let places = |streams: Streams| -> Vec<Chances> {
+            (0..disks as u64).map(|disk| Chances::places(streams, disk)).collect()
+        };
         Planner {
             model: &scenario.model,
             plans: PlanCache::new(layout, rebuilt, scenario.unit, scenario.streams),
             rebuilt: (0, scenario.rebuild.as_ref().map_or(0, |rebuild| rebuild.blocks)),
             chances: scenario.streams.stream("mended", 0),
-            rebuild_places: (0..disks as u64)
-                .map(|disk| scenario.model.places(scenario.streams.branch(1), disk))
-                .collect(),
-            places: (0..disks as u64).map(places).collect(),
+            rebuild_places: places(scenario.streams.branch(1)),
+            places: places(scenario.streams),
             plan: 0,
             transfers: Vec::new(),
             remembered: vec![(0, 0); disks],
             least: vec![Span::ZERO; disks],
+            ends: Vec::new(),
             planned: 0,
         }
     }
@@ -66,26 +74,36 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
 
     /// Plans a request and draws its transfer times. Returns its least possible sojourn time, never
     /// zero: no other request at the disks, and no positioning.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self, request: &Request) -> Span {
         self.plan = match self.rebuilt {
             (0, _) => self.plans.of(request, false),
             _ => self.where_rebuilt(request),
         };
         let plan = self.plans.plan(self.plan);
-        self.transfers.clear();
-        if plan.phases() > 1 {
+        let accesses = plan.accesses();
+        if self.transfers.len() != accesses.len() {
+            self.transfers.resize(accesses.len(), Span::ZERO);
+        }
+        if !plan.is_simple() {
             return self.draw_and_remember();
         }
-        // A plan of one phase has no disk twice.
+        // A simple plan has no disk twice.
         let mut longest = Span::from_ps(1);
-        self.transfers.extend(plan.accesses().iter().map(|access| {
-            let place = self.model.place(&mut self.places[usize::from(access.disk)]);
-            let transfer = self.model.transfer(place, access);
-            longest = longest.max(transfer);
-            transfer
-        }));
+        for (transfer, access) in self.transfers.iter_mut().zip(accesses) {
+            let place = self.places[usize::from(access.disk)].next();
+            *transfer = self.model.transfer(place, access);
+            longest = longest.max(*transfer);
+        }
         longest
+    }
+
+    /// Gives every request without an address this plan.
+    #[cfg(test)]
+    pub(super) fn always(&mut self, plan: &AccessPlan) {
+        self.plans.ways = [1, 1];
+        self.plans.laid.push(plan.clone());
+        self.plans.index.fill(self.plans.laid.len() as u32 - 1);
     }
 
     /// Notes how many blocks of the failed disks are rebuilt.
@@ -95,7 +113,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
 
     /// The transfer time of an access of a rebuild.
     pub(super) fn transfer(&mut self, access: &Access) -> Span {
-        let place = self.model.place(&mut self.rebuild_places[usize::from(access.disk)]);
+        let place = self.rebuild_places[usize::from(access.disk)].next();
         self.model.transfer(place, access)
     }
 
@@ -119,40 +137,84 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         }
     }
 
-    /// Draws the transfer times of a plan that comes back to its disks: one place for each disk.
+    /// Draws the transfer times of a plan that may come back to its disks: one place for each disk.
+    #[inline(always)]
     fn draw_and_remember(&mut self) -> Span {
         self.planned += 1;
         let plan = self.plans.plan(self.plan);
-        for access in plan.accesses() {
+        for (transfer, access) in self.transfers.iter_mut().zip(plan.accesses()) {
             let disk = usize::from(access.disk);
             if self.remembered[disk].0 != self.planned {
-                self.remembered[disk] = (self.planned, self.model.place(&mut self.places[disk]));
+                self.remembered[disk] = (self.planned, self.places[disk].next());
             }
-            self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
+            *transfer = self.model.transfer(self.remembered[disk].1, access);
         }
-        // A phase begins when all accesses that it waits for are done; what comes before one of these
-        // on its disk delays it, what comes after does not.
-        let mut begins = Span::ZERO;
-        let mut done = Span::ZERO;
-        for phase in 0..plan.phases() {
-            self.least.fill(Span::ZERO);
-            let mut next = Span::ZERO;
-            let range = plan.range(phase);
-            for (access, &transfer) in plan.phase(phase).iter().zip(&self.transfers[range]) {
-                let disk = usize::from(access.disk);
-                let ends = self.least[disk] + transfer;
-                self.least[disk] = ends;
-                if access.gate {
-                    next = next.max(begins + ends);
-                }
-                if access.counts {
-                    done = done.max(begins + ends);
-                }
-            }
-            begins = next;
-        }
-        done.max(Span::from_ps(1))
+        let least = match plan.waits_for_all() && self.model.servers() == 1 {
+            true => least_in_turn(plan, &self.transfers, &mut self.least),
+            false => least_side_by_side(plan, &self.transfers, &mut self.ends),
+        };
+        least.max(Span::from_ps(1))
     }
+}
+
+/// The least time of a plan whose accesses take `transfers`. A phase begins when all accesses that it
+/// waits for are done; what comes before one of these on its disk delays it, what comes after does not.
+#[inline(always)]
+fn least_in_turn(plan: &AccessPlan, transfers: &[Span], least: &mut [Span]) -> Span {
+    let mut begins = Span::ZERO;
+    let mut done = Span::ZERO;
+    for phase in 0..plan.phases() {
+        least.fill(Span::ZERO);
+        let mut next = Span::ZERO;
+        let range = plan.range(phase);
+        for (access, &transfer) in plan.phase(phase).iter().zip(&transfers[range]) {
+            let disk = usize::from(access.disk);
+            let ends = least[disk] + transfer;
+            least[disk] = ends;
+            if access.gate {
+                next = next.max(begins + ends);
+            }
+            if access.counts {
+                done = done.max(begins + ends);
+            }
+        }
+        begins = next;
+    }
+    done
+}
+
+/// This time where disks serve several accesses at once, and nothing delays any, or where some of the
+/// accesses of a phase suffice.
+#[cold]
+fn least_side_by_side(plan: &AccessPlan, transfers: &[Span], some: &mut Vec<Span>) -> Span {
+    let mut begins = Span::ZERO;
+    let mut done = Span::ZERO;
+    for phase in 0..plan.phases() {
+        let needs = plan.needs(phase);
+        let mut next = Span::ZERO;
+        some.clear();
+        let range = plan.range(phase);
+        for (access, &transfer) in plan.phase(phase).iter().zip(&transfers[range]) {
+            let ends = begins + transfer;
+            if needs.is_some() && plan.leads_on(phase, access) {
+                some.push(ends);
+                continue;
+            }
+            if access.gate {
+                next = next.max(ends);
+            }
+            if access.counts {
+                done = done.max(ends);
+            }
+        }
+        if let Some(needs) = needs {
+            let first = nth_least(some, needs);
+            next = next.max(first);
+            done = done.max(first);
+        }
+        begins = next;
+    }
+    done
 }
 
 /// The most blocks of a request whose plan is kept,

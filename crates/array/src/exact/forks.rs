@@ -20,6 +20,8 @@ pub struct Fork {
 pub(super) enum Unlike {
     /// Later phases wait for earlier ones.
     Phases,
+    /// Requests do not wait for all of their accesses.
+    Needs,
     /// Accesses, or disks, are not alike.
     Accesses,
 }
@@ -41,6 +43,9 @@ impl Fork {
             layout.lay(op, blocks, way, &mut plan);
             if plan.phases() > 1 {
                 return Err(Unlike::Phases);
+            }
+            if !plan.waits_for_all() {
+                return Err(Unlike::Needs);
             }
             let accesses = plan.accesses();
             let shape = (accesses.len() as u32, accesses[0].blocks);

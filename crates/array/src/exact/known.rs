@@ -2,11 +2,10 @@
 
 use super::distribution::{Distribution, Join, QueueArrivals, distribution};
 use super::forks::Unlike;
-use super::input::{FormulaInput, Services};
 use super::queue::Queue;
-use super::{Bulks, Fork, Law, exponential, one_server, waiting};
+use super::{Bulks, Fork, FormulaInput, Law, exponential, one_server, waiting};
 use crate::Moments;
-use crate::device::Op;
+use crate::device::{Op, ServiceTimes};
 use sojourn_core::parameters::Value;
 
 /// The results of the formulas for a case.
@@ -66,9 +65,9 @@ impl Known {
         let Some(bulks) = input.bulks else {
             return Known::nothing("no formula: arrivals are no Poisson process of known laws");
         };
-        if !input.independent {
+        let Some(times) = input.times else {
             return Known::nothing("no formula: services depend on where the last one ended");
-        }
+        };
         if !input.in_order {
             return Known::nothing("no formula: services depend on what waits");
         }
@@ -80,7 +79,7 @@ impl Known {
             if input.layout.disks() > 1 {
                 return Known::nothing("no formula: requests differ in size");
             }
-            let of = |op| (input.service)(op, bulks.blocks);
+            let of = |op| times.moments(op, bulks.blocks);
             let service = of(Op::Read).or(bulks.reads, of(Op::Write));
             return Known::queue(&bulks, service, input.overhead, PK);
         }
@@ -93,11 +92,14 @@ impl Known {
                 Ok(fork) => parts.push(Part {
                     share,
                     fork,
-                    service: (input.service)(op, Moments::constant(f64::from(fork.blocks))),
-                    law: (input.law)(op, fork.blocks),
+                    service: times.moments(op, Moments::constant(f64::from(fork.blocks))),
+                    law: Law::new(times.equally_likely(op, fork.blocks)),
                 }),
                 Err(Unlike::Phases) => {
                     return Known::nothing("no formula: writes come back to disks that they read");
+                }
+                Err(Unlike::Needs) => {
+                    return Known::nothing("no formula: a request waits for some of its accesses");
                 }
                 Err(Unlike::Accesses) => {
                     return Known::nothing("no formula: a request's accesses differ in size");
@@ -109,7 +111,7 @@ impl Known {
         }
         let known = match input.split_merge {
             true => Known::split_merge(&bulks, &parts, input.overhead),
-            false => Known::fork_join(&bulks, &parts, input),
+            false => Known::fork_join(&bulks, &parts, times, input.overhead),
         };
         let coming = Known::coming(&bulks, &parts, input);
         let alone = parts.into_iter().map(|part| (part.share, part.fork.accesses, part.law));
@@ -151,7 +153,7 @@ impl Known {
         Known::queue(bulks, mixture(longest), overhead, SPLIT_MERGE)
     }
 
-    fn fork_join(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Known {
+    fn fork_join(bulks: &Bulks, parts: &[Part], times: &dyn ServiceTimes, overhead: f64) -> Known {
         // The arrivals at each disk: of each part as often as it has accesses there.
         let accesses = |part: &Part| part.share * f64::from(part.fork.accesses);
         let all: f64 = parts.iter().map(accesses).sum();
@@ -160,7 +162,7 @@ impl Known {
         let service = mixture(parts.iter().map(|part| (accesses(part) / all, part.service)));
         let cube = parts.iter().map(|part| accesses(part) / all * part.law.of_largest(1, 3)).sum();
         if parts.iter().all(|part| part.fork.accesses == 1) {
-            return Known::queue(&at_disk, service, input.overhead, PK);
+            return Known::queue(&at_disk, service, overhead, PK);
         }
         let utilisation = Some(at_disk.utilisation(service));
         let Some(mean) = one_server(&at_disk, service) else {
@@ -169,8 +171,8 @@ impl Known {
         let wait = mean - service.mean;
         let single = bulks.batch == Moments::constant(1.0);
         let full = parts.iter().all(|part| part.fork.is_full());
-        if input.services == Services::Exponential && single && full && parts.len() == 1 {
-            return Known::exponential(disks, service.mean, utilisation, input.overhead);
+        if times.is_exponential() && single && full && parts.len() == 1 {
+            return Known::exponential(disks, service.mean, utilisation, overhead);
         }
         let least = |part: &Part| {
             let longest = part.law.of_largest(part.fork.accesses, 1);
@@ -187,13 +189,11 @@ impl Known {
                 };
                 mean + factor * (square - mean * mean).sqrt()
             };
-            parts.iter().map(|part| part.share * of(part)).sum::<f64>() + input.overhead
+            parts.iter().map(|part| part.share * of(part)).sum::<f64>() + overhead
         };
         Known {
             utilisation,
-            least: Some(
-                parts.iter().map(|part| part.share * least(part)).sum::<f64>() + input.overhead,
-            ),
+            least: Some(parts.iter().map(|part| part.share * least(part)).sum::<f64>() + overhead),
             most: waits.map(most),
             words: match (single, full) {
                 (false, _) => LEAST,

@@ -1,37 +1,12 @@
 //! A distribution of times as many equally likely values.
 
 use crate::Moments;
-use crate::device::{Drive, Op};
-use sojourn_core::Span;
 
 /// A distribution of times in picoseconds, as equally likely values, least first.
 #[derive(Clone, Debug)]
 pub struct Law(Vec<f64>);
 
-/// The number of positioning times, and of transfer times, that the law of an access combines.
-const POSITIONS: u32 = 1 << 10;
-const TRANSFERS: u32 = 1 << 7;
-
 impl Law {
-    /// The service time of an access of `blocks` blocks to a random place: each of many quantiles of
-    /// the positioning time with each of the transfer time.
-    pub fn of_access(drive: &impl Drive, op: Op, blocks: u32) -> Law {
-        let middles = |count: u32| {
-            let share = u64::from(u32::MAX) + 1;
-            (0..u64::from(count))
-                .map(move |i| ((2 * i + 1) * share / (2 * u64::from(count))) as u32)
-        };
-        let moves = drive.rotation() > Span::ZERO;
-        let (positions, transfers) = if moves { (POSITIONS, TRANSFERS) } else { (1, 1 << 16) };
-        let transfers: Vec<Span> =
-            middles(transfers).map(|place| drive.transfer(place, op, blocks)).collect();
-        let access = |chance| {
-            let position = drive.position(op, chance);
-            transfers.iter().map(move |transfer| (position + *transfer).ps() as f64)
-        };
-        Law::new(middles(positions).flat_map(access).collect())
-    }
-
     /// The distribution of these values, at least one.
     pub fn new(mut values: Vec<f64>) -> Law {
         values.sort_unstable_by(f64::total_cmp);

@@ -4,7 +4,6 @@
 mod distribution;
 mod exponential;
 mod forks;
-mod input;
 mod known;
 mod lattice;
 mod law;
@@ -14,7 +13,43 @@ mod queue;
 pub use distribution::Distribution;
 pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
-pub use input::{FormulaInput, Offered, Services};
 pub use known::Known;
 pub use law::Law;
 pub use one_server::{Bulks, one_server, waiting};
+
+use crate::Moments;
+use crate::device::ServiceTimes;
+use crate::layout::Layout;
+
+/// A case as formulas see it.
+pub struct FormulaInput<'a> {
+    /// How requests are spread over disks.
+    pub layout: &'a Layout,
+    /// The arrivals, where they are a Poisson process of known laws.
+    pub bulks: Option<Bulks>,
+    /// The arrivals, where their rate and variability are known.
+    pub offered: Option<Offered>,
+    /// Whether every disk serves first come, first served.
+    pub in_order: bool,
+    /// The number of accesses that each disk serves at once.
+    pub servers: usize,
+    /// Whether a request starts when the one before it is done.
+    pub split_merge: bool,
+    /// The time that the controller takes before the first phase, in picoseconds.
+    pub overhead: f64,
+    /// Service times, where they do not depend on each other.
+    pub times: Option<&'a dyn ServiceTimes>,
+}
+
+/// The arrivals of requests, whatever the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered {
+    /// Requests a picosecond.
+    pub rate: f64,
+    /// The index of dispersion of their counts over a long time: 1 of a Poisson process.
+    pub dispersion: f64,
+    /// How many blocks each request has.
+    pub blocks: Moments,
+    /// Share of requests that read.
+    pub reads: f64,
+}

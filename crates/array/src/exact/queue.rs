@@ -1,7 +1,6 @@
 //! The parameters of the queue at each disk that say how long a run has to be for a given precision.
 
-use super::Fork;
-use super::input::{FormulaInput, Offered};
+use super::{Fork, FormulaInput, Law, Offered};
 use crate::device::Op;
 use sojourn_core::parameters::Value;
 
@@ -25,7 +24,8 @@ impl Queue {
     /// disks or requests are not alike.
     pub(super) fn of(input: &FormulaInput<'_>) -> Option<Queue> {
         let Offered { rate, dispersion, blocks, reads } = input.offered?;
-        if !input.independent || !input.in_order || blocks.varies() {
+        let times = input.times?;
+        if !input.in_order || blocks.varies() {
             return None;
         }
         // For each operation its accesses a request, and the moments of one.
@@ -36,7 +36,7 @@ impl Queue {
                 continue;
             }
             let fork = Fork::of(input.layout, op, blocks.mean as u32).ok()?;
-            let law = (input.law)(op, fork.blocks);
+            let law = Law::new(times.equally_likely(op, fork.blocks));
             // In split-merge one access is served at a time: the longest.
             let (accesses, largest) = match input.split_merge {
                 true => (1, fork.accesses),

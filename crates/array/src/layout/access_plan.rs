@@ -33,7 +33,7 @@ pub struct Access {
     pub blocks: u32,
     /// Whether the next phase waits for it.
     pub gate: bool,
-    /// Whether the request ends only after it.
+    /// Whether the request waits for it.
     pub counts: bool,
 }
 
@@ -45,28 +45,63 @@ impl Access {
 }
 
 /// The accesses of a request, phase by phase. The accesses of a phase are issued together, those of
-/// the next when all accesses with `gate` of this one are done. Later phases have priority.
+/// the next when all accesses with `gate` of this one are done. Later phases have priority. A request
+/// is done when all accesses that count are. Where a phase needs only some of its accesses, the first
+/// so many that are done stand for all.
 #[derive(Debug)]
 pub struct AccessPlan {
     accesses: Vec<Access>,
-    /// Where each phase ends.
-    ends: Vec<usize>,
+    phases: Vec<Phase>,
+    /// Whether some phase needs only some of its accesses.
+    needs_some: bool,
     /// For each disk the access that [`add`](AccessPlan::add) gave it, and in which phase, counted
     /// over all plans built here. Clones are only read, and have none.
     added: Vec<(u64, usize)>,
     phase: u64,
 }
 
+/// A phase of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Phase {
+    /// Where its accesses end, among all of the plan.
+    pub(crate) end: usize,
+    /// How many of the accesses that lead on from it have to be done, where not all.
+    pub(crate) needs: Option<u32>,
+    /// For how many accesses the request waits; all those of which it needs some are one.
+    pub(crate) counted: u32,
+    /// For how many the next phase waits, counted like this.
+    pub(crate) gates: u32,
+}
+
+impl Phase {
+    /// The phase of these accesses, of which it needs `needs`, or all.
+    fn of(accesses: &[Access], end: usize, needs: Option<u32>) -> Phase {
+        let counted = accesses.iter().filter(|access| access.counts).count() as u32;
+        let gates = accesses.iter().filter(|access| access.gate).count() as u32;
+        let lead_on = if gates > 0 { gates } else { counted };
+        match needs.filter(|&needs| needs < lead_on) {
+            None => Phase { end, needs: None, counted, gates },
+            needs if gates == 0 => Phase { end, needs, counted: 1, gates },
+            needs => {
+                let others = accesses.iter().filter(|access| access.counts && !access.gate);
+                Phase { end, needs, counted: 1 + others.count() as u32, gates: 1 }
+            }
+        }
+    }
+}
+
 impl AccessPlan {
     /// An empty plan for `disks` disks.
     pub fn new(disks: usize) -> AccessPlan {
-        AccessPlan { accesses: Vec::new(), ends: Vec::new(), added: vec![(0, 0); disks], phase: 1 }
+        let added = vec![(0, 0); disks];
+        AccessPlan { accesses: Vec::new(), phases: Vec::new(), needs_some: false, added, phase: 1 }
     }
 
     /// Makes it empty again.
     pub fn clear(&mut self) {
         self.accesses.clear();
-        self.ends.clear();
+        self.phases.clear();
+        self.needs_some = false;
         self.phase += 1;
     }
 
@@ -118,8 +153,22 @@ impl AccessPlan {
 
     /// Ends a phase; one without accesses is none.
     pub fn end_phase(&mut self) {
-        if self.ends.last().copied().unwrap_or(0) < self.accesses.len() {
-            self.ends.push(self.accesses.len());
+        self.end(None);
+    }
+
+    /// Ends a phase that needs the first `needs`, at least one, of the accesses that lead on from it:
+    /// those with `gate` to the next phase, and where there are none, those that count to the end of
+    /// the request. The others of these go on, and are not waited for.
+    pub fn end_phase_of(&mut self, needs: u32) {
+        self.end(Some(needs));
+    }
+
+    fn end(&mut self, needs: Option<u32>) {
+        let (start, end) = (self.phases.last().map_or(0, |phase| phase.end), self.accesses.len());
+        if start < end {
+            let phase = Phase::of(&self.accesses[start..], end, needs);
+            self.needs_some |= phase.needs.is_some();
+            self.phases.push(phase);
             self.phase += 1;
         }
     }
@@ -127,7 +176,34 @@ impl AccessPlan {
     /// The number of phases.
     #[inline]
     pub fn phases(&self) -> usize {
-        self.ends.len()
+        self.phases.len()
+    }
+
+    /// Whether it has one phase, and waits for all accesses that count.
+    #[inline]
+    pub fn is_simple(&self) -> bool {
+        self.phases.len() == 1 && !self.needs_some
+    }
+
+    /// How many of the accesses that lead on from a phase it needs, where not all.
+    pub fn needs(&self, index: usize) -> Option<u32> {
+        self.phases[index].needs
+    }
+
+    /// Whether an access of a phase leads on from it: to the next phase, or to the end of the request.
+    pub(crate) fn leads_on(&self, index: usize, access: &Access) -> bool {
+        if self.phases[index].gates > 0 { access.gate } else { access.counts }
+    }
+
+    /// Whether no phase needs only some of its accesses.
+    pub fn waits_for_all(&self) -> bool {
+        !self.needs_some
+    }
+
+    /// The phases, for what waits for how many accesses.
+    #[inline]
+    pub(crate) fn all_phases(&self) -> &[Phase] {
+        &self.phases
     }
 
     /// All accesses, phase by phase.
@@ -148,8 +224,8 @@ impl AccessPlan {
 
     /// The range of the accesses of a phase among all.
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        start..self.ends[index]
+        let start = if index == 0 { 0 } else { self.phases[index - 1].end };
+        start..self.phases[index].end
     }
 }
 
@@ -157,14 +233,9 @@ impl Clone for AccessPlan {
     fn clone(&self) -> AccessPlan {
         AccessPlan {
             accesses: self.accesses.clone(),
-            ends: self.ends.clone(),
+            phases: self.phases.clone(),
+            needs_some: self.needs_some,
             ..AccessPlan::new(0)
         }
-    }
-
-    /// Allocates nothing once the capacity suffices.
-    fn clone_from(&mut self, other: &AccessPlan) {
-        self.accesses.clone_from(&other.accesses);
-        self.ends.clone_from(&other.ends);
     }
 }

@@ -2,34 +2,29 @@
 
 use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 
-/// The disks of an array that have failed: none, one or two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Failed([Option<u16>; 2]);
+/// The disks of an array that have failed, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failed(Vec<u16>);
 
-const FAILED: &str = "a disk such as 0, two such as [0, 3], or \"none\"";
+const FAILED: &str = "a disk such as 0, several such as [0, 3], or \"none\"";
 
 impl Failed {
-    /// Whether `disk` has failed.
-    #[inline]
-    pub(super) fn has(self, disk: u16) -> bool {
-        self.0.contains(&Some(disk))
+    /// The disks that have failed.
+    pub(super) fn disks(&self) -> &[u16] {
+        &self.0
     }
 
-    /// Refuses failed disks with numbers that no disk has.
-    pub(super) fn check(self, disks: u16) -> Result<(), Refusal> {
-        match self.0.into_iter().flatten().find(|&disk| disk >= disks) {
-            Some(_) => {
-                let expected = format!("disks from 0 to {}", disks - 1);
-                Err(Refusal::value(&self.write().expect("disks"), expected).under("failed"))
-            }
-            None => Ok(()),
+    /// Refuses more failed disks than a layout can bear, and those with numbers that no disk has.
+    pub(super) fn check(&self, disks: u16, bearable: u16) -> Result<(), Refusal> {
+        let refuse =
+            |expected| Err(Refusal::value(&self.write().expect("disks"), expected).under("failed"));
+        if self.0.len() > bearable.into() {
+            return refuse(format!("at most {bearable} disks, as many as the data outlives"));
         }
-    }
-}
-
-impl From<Option<u16>> for Failed {
-    fn from(disk: Option<u16>) -> Failed {
-        Failed([disk, None])
+        match self.0.iter().all(|&disk| disk < disks) {
+            true => Ok(()),
+            false => refuse(format!("disks from 0 to {}", disks - 1)),
+        }
     }
 }
 
@@ -44,29 +39,20 @@ impl Setting for Failed {
     }
 
     fn read(value: &Value) -> Result<Failed, Refusal> {
-        let one = |value: &Value| u16::read(value).ok();
-        let failed = match value {
-            Value::Text(text) if text == "none" => Some(Failed::default()),
-            Value::List(disks) => match disks.as_slice() {
-                [] => Some(Failed::default()),
-                [disk] => one(disk).map(|disk| Failed::from(Some(disk))),
-                [a, b] => match (one(a), one(b)) {
-                    (Some(a), Some(b)) if a != b => Some(Failed([Some(a), Some(b)])),
-                    _ => None,
-                },
-                _ => None,
-            },
-            disk => one(disk).map(|disk| Failed::from(Some(disk))),
+        let disks = match value {
+            Value::Text(text) if text == "none" => Some(Vec::new()),
+            Value::List(disks) => disks.iter().map(|disk| u16::read(disk).ok()).collect(),
+            disk => u16::read(disk).ok().map(|disk| vec![disk]),
         };
-        failed.ok_or_else(|| Refusal::value(value, FAILED))
+        let once = |disks: &Vec<u16>| (1..disks.len()).all(|i| !disks[..i].contains(&disks[i]));
+        disks.filter(once).map(Failed).ok_or_else(|| Refusal::value(value, FAILED))
     }
 
     fn write(&self) -> Option<Value> {
-        let disks: Vec<u16> = self.0.into_iter().flatten().collect();
-        match disks.as_slice() {
+        match self.0.as_slice() {
             [] => Some(Value::Text("none".to_owned())),
             [disk] => disk.write(),
-            two => two.to_vec().write(),
+            several => several.to_vec().write(),
         }
     }
 }

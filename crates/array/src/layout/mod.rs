@@ -7,6 +7,7 @@
 
 mod access_plan;
 mod block_run;
+mod erasure;
 mod failed;
 mod mirrors;
 mod parity;
@@ -19,7 +20,9 @@ mod raid5;
 mod raid6;
 mod single;
 
+pub(crate) use access_plan::Phase;
 pub use access_plan::{Access, AccessPlan, Approach};
+pub use erasure::{Erasure, ReadFrom};
 pub use failed::Failed;
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
 pub use raid0::Raid0;
@@ -45,6 +48,7 @@ variants! {
         Raid10(Raid10),
         Raid5(Raid5),
         Raid6(Raid6),
+        Erasure(Erasure),
     }
 }
 
@@ -82,7 +86,7 @@ trait LayoutPlan {
     }
 
     /// The key and the value of a setting that only independent positioning uses, where one is set.
-    fn of_heads(&self) -> Option<(&'static str, Value)> {
+    fn by_chance(&self) -> Option<(&'static str, Value)> {
         None
     }
 }
@@ -129,8 +133,8 @@ impl Layout {
     }
 
     /// The key and the value of a setting that only independent positioning uses, where one is set.
-    pub(crate) fn of_heads(&self) -> Option<(&'static str, Value)> {
-        with_layout!(self, |params| params.of_heads())
+    pub(crate) fn by_chance(&self) -> Option<(&'static str, Value)> {
+        with_layout!(self, |params| params.by_chance())
     }
 
     /// Whether a write may read before it writes, as it does to keep parity.

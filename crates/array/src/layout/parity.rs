@@ -1,7 +1,7 @@
 //! Stripes with rotating parity: what RAID 5 and RAID 6 have in common (paper section 3.3).
 
 use super::block_run::Run;
-use super::{Access, AccessPlan, Approach, Failed, Layout, LayoutPlan, RebuildSource};
+use super::{Access, AccessPlan, Approach, Layout, LayoutPlan, RebuildSource};
 use crate::device::Op;
 use sojourn_core::parameters::{Setting, Value};
 use sojourn_core::{Ahead, choices};
@@ -48,10 +48,11 @@ choices! {
 }
 
 /// Disks of which in each stripe `parities` in a row, cyclically, hold parity.
-pub(super) struct Stripes {
+pub(super) struct Stripes<'a> {
     pub(super) disks: u16,
     pub(super) parities: u16,
-    pub(super) failed: Failed,
+    /// The disks that have failed.
+    pub(super) failed: &'a [u16],
     pub(super) write_start: Option<WriteStart>,
     pub(super) pre_read: Option<FollowOn>,
     pub(super) rewrite: Option<Rewrite>,
@@ -61,7 +62,7 @@ pub(super) struct Stripes {
 /// A layout whose stripes have parity.
 pub(super) trait Parity {
     /// Its stripes.
-    fn stripes(&self) -> Stripes;
+    fn stripes(&self) -> Stripes<'_>;
 
     /// The array as it is when no disk has failed.
     fn rebuilt(&self) -> Layout;
@@ -100,7 +101,7 @@ impl<P: Parity> LayoutPlan for P {
         self.stripes().write_start.and_then(|start| start.write())
     }
 
-    fn of_heads(&self) -> Option<(&'static str, Value)> {
+    fn by_chance(&self) -> Option<(&'static str, Value)> {
         let Stripes { pre_read, rewrite, .. } = self.stripes();
         let pre_read = pre_read.and_then(|way| way.write()).map(|way| ("pre_read", way));
         pre_read.or_else(|| rewrite.and_then(|way| way.write()).map(|way| ("rewrite", way)))
@@ -118,7 +119,7 @@ pub(super) enum Way {
     Restore,
 }
 
-impl Stripes {
+impl Stripes<'_> {
     /// Data disks of a stripe.
     pub(super) fn data(&self) -> u16 {
         self.disks - self.parities
@@ -131,7 +132,7 @@ impl Stripes {
     }
 
     pub(super) fn is_alive(&self, disk: u16) -> bool {
-        !self.failed.has(disk)
+        !self.failed.contains(&disk)
     }
 
     /// The parity disks that are left of a stripe whose first is `parity`.

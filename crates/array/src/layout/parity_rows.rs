@@ -20,14 +20,14 @@ struct Part {
     any: (u32, u32),
 }
 
-impl Stripes {
+impl Stripes<'_> {
     /// The disk with the first parity of a row.
     fn parity_of(&self, row: u64) -> u16 {
         self.disks - 1 - (row % u64::from(self.disks)) as u16
     }
 
     /// The disk with data unit `unit` of a row.
-    fn disk_of(&self, row: u64, unit: u16) -> u16 {
+    pub(super) fn disk_of(&self, row: u64, unit: u16) -> u16 {
         self.disk(self.parity_of(row), (self.parities + unit) % self.disks)
     }
 

@@ -37,9 +37,10 @@ impl Check for Raid5 {
 }
 
 impl Parity for Raid5 {
-    fn stripes(&self) -> Stripes {
-        let Raid5 { disks, failed, write_start, pre_read, rewrite, done } = *self;
-        Stripes { disks, parities: 1, failed: failed.into(), write_start, pre_read, rewrite, done }
+    fn stripes(&self) -> Stripes<'_> {
+        let Raid5 { disks, write_start, pre_read, rewrite, done, .. } = *self;
+        let failed = self.failed.as_slice();
+        Stripes { disks, parities: 1, failed, write_start, pre_read, rewrite, done }
     }
 
     fn rebuilt(&self) -> Layout {

@@ -30,13 +30,14 @@ parameters! {
 
 impl Check for Raid6 {
     fn check(&self) -> Result<(), Refusal> {
-        self.failed.check(self.disks)
+        self.failed.check(self.disks, 2)
     }
 }
 
 impl Parity for Raid6 {
-    fn stripes(&self) -> Stripes {
-        let Raid6 { disks, failed, write_start, pre_read, rewrite, done } = *self;
+    fn stripes(&self) -> Stripes<'_> {
+        let Raid6 { disks, write_start, pre_read, rewrite, done, .. } = *self;
+        let failed = self.failed.disks();
         Stripes { disks, parities: 2, failed, write_start, pre_read, rewrite, done }
     }
 

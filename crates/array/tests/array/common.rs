@@ -2,9 +2,8 @@
 
 use sojourn_array::ArrayCase;
 use sojourn_array::device::ServiceModel;
-use sojourn_array::device::hdd::IndependentService;
-use sojourn_array::device::hdd::{Platters, St3500630Ns};
-use sojourn_array::device::scheduling::Scheduling;
+use sojourn_array::device::hdd::scheduling::Scheduling;
+use sojourn_array::device::hdd::{DataSheet, IndependentService, Platters, St3500630Ns};
 use sojourn_array::engine::{self, AccessCounts, Join, Scenario, Sink};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
@@ -62,11 +61,7 @@ pub(crate) fn paper_raid5(disks: i64) -> Layout {
 }
 
 /// The paper's disks under `layout`, fork-join, first come, first served.
-pub(crate) fn scenario(
-    layout: Layout,
-    requests: usize,
-    seed: u64,
-) -> Scenario<IndependentService<Platters>> {
+pub(crate) fn scenario(layout: Layout, requests: usize, seed: u64) -> Scenario<IndependentService> {
     Scenario {
         layout,
         unit: 1,

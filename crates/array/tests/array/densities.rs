@@ -2,7 +2,7 @@
 
 use crate::common::{Chances, mean, paper_disk};
 use sojourn_array::Moments;
-use sojourn_array::device::{Drive, Op};
+use sojourn_array::device::{Op, ServiceTimes};
 use sojourn_core::{Stream, Streams};
 
 const CYLINDERS: usize = 60_801;
@@ -99,14 +99,14 @@ fn tables_have_the_moments_of_the_laws() {
     for (op, blocks) in [(Op::Read, 1), (Op::Write, 1), (Op::Read, 7)] {
         let (mut sums, mut count) = ([0.0; 4], 0.0);
         for chance in (999..u32::MAX).step_by(1999) {
-            let at = [drive.position(op, chance), drive.transfer(chance, op, blocks)];
+            let at = [drive.position(op, chance), drive.transfer(chance, blocks)];
             let [position, transfer] = at.map(|span| span.ps() as f64);
             let values = [position, position * position, transfer, transfer * transfer];
             sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             count += 1.0;
         }
         let [a, aa, b, bb] = sums.map(|sum| sum / count);
-        let service = drive.service(op, Moments::constant(blocks.into()));
+        let service = drive.moments(op, Moments::constant(blocks.into()));
         assert!(((a + b) / service.mean - 1.0).abs() < 5e-5, "{op:?}: {}", (a + b) / service.mean);
         let square = aa + 2.0 * a * b + bb;
         assert!(
@@ -122,9 +122,8 @@ fn transfers_are_those_of_random_sectors() {
     let (drive, sectors) = (paper_disk(), sectors());
     let mut drawn_by = chances(6);
     let mut stream = Streams::new(6, 1).stream("test", 0);
-    let mut drawn: Vec<f64> = (0..DRAWS)
-        .map(|_| drive.transfer(drawn_by.next(), Op::Read, 1).ps() as f64 / 1e9)
-        .collect();
+    let mut drawn: Vec<f64> =
+        (0..DRAWS).map(|_| drive.transfer(drawn_by.next(), 1).ps() as f64 / 1e9).collect();
     let mut discrete: Vec<f64> = (0..DRAWS)
         .map(|_| {
             let cylinder = cylinder(&sectors, &mut stream) as f64 / (CYLINDERS - 1) as f64;
@@ -147,7 +146,7 @@ fn a_block_takes_as_long_as_the_data_sheet_says() {
     for (op, known) in [(Op::Read, 15.51), (Op::Write, 16.13)] {
         let services: Vec<f64> = (0..DRAWS)
             .map(|_| {
-                let transfer = drive.transfer(chances.next(), op, 1);
+                let transfer = drive.transfer(chances.next(), 1);
                 (drive.position(op, chances.next()) + transfer).ps() as f64 / 1e9
             })
             .collect();

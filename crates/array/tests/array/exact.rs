@@ -7,7 +7,7 @@ use crate::common::{
 use sojourn_array::ArrayCase;
 use sojourn_array::Moments;
 use sojourn_array::device::hdd::Platters;
-use sojourn_array::device::{Drive, Op};
+use sojourn_array::device::{Op, ServiceTimes};
 use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
@@ -105,7 +105,7 @@ impl Alone {
     }
 
     fn transfer(&mut self) -> f64 {
-        self.drive.transfer(self.chances.next(), Op::Read, 1).ps() as f64 / 1e9
+        self.drive.transfer(self.chances.next(), 1).ps() as f64 / 1e9
     }
 
     /// A write of so many blocks on four empty disks under RAID 5, scenario by scenario.
@@ -313,7 +313,7 @@ fn the_moments_of_a_service_are_those_of_the_data_sheet() {
         (Op::Write, 1.0, 16.130, 20.07),
         (Op::Read, 4.0, 21.648, 21.33),
     ] {
-        let service = drive.service(op, Moments::constant(blocks));
+        let service = drive.moments(op, Moments::constant(blocks));
         assert!((service.mean / 1e9 - mean).abs() < 0.002, "{op:?}: {}", service.mean);
         let of_drive = (service.square - service.mean.powi(2)) / 1e18;
         assert!((of_drive - variance).abs() < 0.05, "{op:?}: {of_drive}");
@@ -441,6 +441,41 @@ fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
         let parts = [("disk", disk), ("layout", text("single")), ("workload", workload)];
         let report = report_with(&parts, 130 + servers as u64, &|_| file(&exponential_times()));
         expect(&sojourns(&report.rows), known, "M/M/c");
+    }
+}
+
+/// Erlang's formula for the mean sojourn time of M/M/c, where a service takes `service` on average.
+fn erlang(rate: f64, service: f64, servers: u32) -> f64 {
+    let (load, all) = (rate * service, f64::from(servers));
+    let mut blocking = 1.0;
+    for busy in 1..=servers {
+        blocking = load * blocking / (f64::from(busy) + load * blocking);
+    }
+    let waits = blocking / (1.0 - load / all * (1.0 - blocking));
+    service + waits * service / (all - load)
+}
+
+/// Exponential disks with several servers, event by event and by recursion: one is M/M/c, and so is
+/// each of several that requests are spread over at random.
+#[test]
+fn exponential_disks_with_several_servers_are_m_m_c_queues() {
+    for (servers, rate) in [(1, 0.06), (2, 0.16), (4, 0.34), (16, 1.4)] {
+        let known = erlang(rate, 10.0, servers);
+        for (layout, disks) in [("single", 1.0), ("raid0", 3.0)] {
+            let servers = ("servers", Value::Int(servers.into()));
+            let disk = table(&[("kind", text("exponential")), ("mean", text("10ms")), servers]);
+            let of = match layout {
+                "single" => text("single"),
+                _ => table(&[("kind", text(layout)), ("disks", Value::Int(3))]),
+            };
+            let blocks = [("blocks", Value::Int(1))];
+            let workload = workload(&format!("{}/ms", rate * disks), 300_000, &blocks, &[]);
+            let of = [("disk", disk), ("layout", of), ("workload", workload)];
+            let [quick, events] = ["quickest", "events"]
+                .map(|engine| report(&[&of[..], &[("engine", text(engine))]].concat(), 160));
+            assert_eq!(quick.rows, events.rows);
+            expect(&sojourns(&quick.rows), known, layout);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod common;
 mod densities;
 mod distributions;
 mod drives;
+mod erasure;
 mod exact;
 mod mechanical;
 mod plans;

@@ -1,9 +1,9 @@
 //! Arms and platters: times by hand, and a disk that is looked up track by track.
 
 use crate::common::{Records, mean, paper_disk, scheduling, variant};
-use sojourn_array::device::hdd::{Geometry, Rotation, St3500630Ns, Track, Zoned};
+use sojourn_array::device::Op;
+use sojourn_array::device::hdd::{DataSheet, Geometry, Rotation, St3500630Ns, Track, Zoned};
 use sojourn_array::device::hdd::{MechanicalService, Spindles};
-use sojourn_array::device::{Drive, Op};
 use sojourn_array::engine::{self, Join, Scenario};
 use sojourn_array::workload::Request;
 use sojourn_core::parameters::defaults;
@@ -37,6 +37,7 @@ fn serve(geometry: &Geometry, order: &str, requests: &[Request]) -> Vec<Time> {
         unit: 1,
         model: MechanicalService {
             geometry: geometry.clone(),
+            drive: paper_disk(),
             scheduling: scheduling(order),
             spindles: Spindles::InStep,
         },

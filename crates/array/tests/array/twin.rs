@@ -2,8 +2,8 @@
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
 use crate::common::{Chances, layout, paper_disk, paper_raid5, scenario, scheduling, simulate};
+use sojourn_array::device::Op;
 use sojourn_array::device::hdd::Platters;
-use sojourn_array::device::{Drive, Op};
 use sojourn_array::workload::Request;
 use sojourn_core::{Span, Stream, Streams, Time};
 use std::cmp::Reverse;
@@ -197,7 +197,7 @@ impl Twin {
             Kind::Second { .. } => seek(),
         };
         let place = self.remembered[&(sub.job, sub.disk)];
-        let ends = now + positioning + drive.transfer(place, sub.op, sub.blocks);
+        let ends = now + positioning + drive.transfer(place, sub.blocks);
         self.serving[sub.disk] = Some(sub);
         self.heap.push(Reverse((ends, 0, sub.disk)));
     }

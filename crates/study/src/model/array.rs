@@ -6,7 +6,7 @@ use sojourn_array::ArrayCase;
 use sojourn_array::case::{Controller, Rebuild};
 use sojourn_array::device::Device;
 use sojourn_array::device::hdd::Positioning;
-use sojourn_array::device::scheduling::Scheduling;
+use sojourn_array::device::hdd::scheduling::Scheduling;
 use sojourn_array::exact::Distribution;
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};

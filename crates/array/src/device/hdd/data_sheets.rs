@@ -1,7 +1,6 @@
 //! Known drives: zoned disks with the values of their data sheets as defaults.
 
-use super::{Rotation, Track, Zoned};
-use crate::device::{DeviceContext, Kind, Ready};
+use super::{DataSheet, Rotation, Track, Zoned};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 
@@ -45,9 +44,8 @@ macro_rules! drive {
             }
         }
 
-        impl $type {
-            /// The data sheet.
-            pub fn sheet(&self) -> Zoned {
+        impl DataSheet for $type {
+            fn sheet(&self) -> Zoned {
                 Zoned {
                     cylinders: self.cylinders,
                     rotation: self.rotation,
@@ -67,16 +65,6 @@ macro_rules! drive {
         impl Check for $type {
             fn check(&self) -> Result<(), Refusal> {
                 self.sheet().check()
-            }
-        }
-
-        impl Kind for $type {
-            fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
-                self.sheet().ready(context)
-            }
-
-            fn data_sheet(&self) -> Option<Zoned> {
-                Some(self.sheet())
             }
         }
     };

@@ -1,12 +1,14 @@
 //! Independent positioning: every access goes to a random place (paper section 2).
 
-use super::chances::{Chances, Pairs};
-use crate::device::scheduling::Scheduling;
-use crate::device::{Drive, Found, PositioningCost, ServiceModel, ServiceStart, Task};
+use super::Platters;
+use super::scheduling::Scheduling;
+use crate::device::chances::{Chances, Pairs};
+use crate::device::{
+    Found, InOrder, PositioningCost, Service, ServiceModel, ServiceStart, ServiceTimes, Task,
+};
 use crate::layout::{Access, Approach};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, parameters};
-use std::collections::VecDeque;
 
 parameters! {
     /// Every access goes to a random place, wherever the head is: all seeks and rotations are drawn
@@ -19,38 +21,38 @@ impl Check for Independent {}
 
 /// Disks that serve each access at a random place, wherever the head was.
 #[derive(Clone, Debug)]
-pub struct IndependentService<D> {
+pub struct IndependentService {
     /// The times of the parts of an access.
-    pub drive: D,
+    pub drive: Platters,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
 }
 
-/// The random streams of a disk's positioning.
+/// The random streams of a disk's positioning: `moves` of seeks with the rotation behind them,
+/// `rotations` of rotations alone.
 #[derive(Clone, Debug)]
 pub struct Head {
     moves: Chances,
     rotations: Chances,
 }
 
-impl<D: Drive> IndependentService<D> {
-    /// A seek and a rotation: the shortest of as many as the scheduling chooses from.
+impl IndependentService {
+    /// A service after a seek and a rotation: the shortest of as many as the scheduling chooses from.
     #[inline]
-    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, PositioningCost) {
-        let choices = match &self.scheduling {
-            Scheduling::Fcfs(_) => 1,
-            scheduling => scheduling.choices(waiting),
-        };
+    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> Service {
         // The least chance is that of the shortest.
         let mut chance = head.moves.next();
-        for _ in 1..choices {
-            chance = chance.min(head.moves.next());
+        if !self.scheduling.is_in_order() {
+            for _ in 1..self.scheduling.choices(waiting) {
+                chance = chance.min(head.moves.next());
+            }
         }
-        (self.drive.position(task.op, chance), PositioningCost::Full)
+        let takes = self.drive.position(task.op, chance) + task.transfer;
+        Service { takes, cost: PositioningCost::Full }
     }
 
-    /// The positioning of an access that may be back at its request's place (paper section 3.3). It costs
-    /// a seek and a rotation, but for these:
+    /// The service of an access that may be back at its request's place (paper section 3.3). Positioning
+    /// costs a seek and a rotation, but for these:
     ///
     /// - Directly behind the request's last access, if the disk served no other in between: nothing.
     /// - Back to what the request has read, if the disk was idle on arrival and served no other in
@@ -62,23 +64,23 @@ impl<D: Drive> IndependentService<D> {
         &self,
         head: &mut Head,
         task: &Task<()>,
-        start: ServiceStart,
-    ) -> (Span, PositioningCost) {
-        let span = match (task.approach, task.found, start.own) {
+        own: bool,
+        waiting: usize,
+        between_phases: Span,
+    ) -> Service {
+        let span = match (task.approach, task.found, own) {
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
-                return (Span::ZERO, PositioningCost::None);
+                return Service::of(task.transfer);
             }
-            (Approach::Rewrite, Found::JustDone, true) => {
-                self.rest_of_rotation(start.between_phases)
-            }
+            (Approach::Rewrite, Found::JustDone, true) => self.rest_of_rotation(between_phases),
             (Approach::RewriteLess, Found::JustDone, true) => {
-                self.rest_of_rotation(start.between_phases + task.transfer)
+                self.rest_of_rotation(between_phases + task.transfer)
             }
             (Approach::Rewrite | Approach::RewriteLess, Found::Idle, true)
             | (Approach::Reconstruct, _, true) => self.drive.rotate(head.rotations.next()),
-            _ => return self.seek(head, task, start.waiting),
+            _ => return self.seek(head, task, waiting),
         };
-        (span, PositioningCost::Partial)
+        Service { takes: span + task.transfer, cost: PositioningCost::Partial }
     }
 
     /// The time until the platter is where it was `passed` ago.
@@ -88,15 +90,10 @@ impl<D: Drive> IndependentService<D> {
     }
 }
 
-impl<D: Drive> ServiceModel for IndependentService<D> {
+impl ServiceModel for IndependentService {
     type Spot = ();
-    type Places = Chances;
     type State = Head;
-    type FcfsDisk = Pairs;
-
-    fn places(&self, streams: Streams, disk: u64) -> Chances {
-        Chances::new(streams.stream("places", disk))
-    }
+    type InOrder = Pairs;
 
     fn state(&self, streams: Streams, disk: u64) -> Head {
         let chances = |purpose| Chances::new(streams.stream(purpose, disk));
@@ -104,56 +101,51 @@ impl<D: Drive> ServiceModel for IndependentService<D> {
     }
 
     #[inline(always)]
-    fn place(&self, places: &mut Chances) -> u32 {
-        places.next()
-    }
-
-    #[inline(always)]
-    fn transfer(&self, place: u32, access: &Access) -> Span {
-        self.drive.transfer(place, access.op, access.blocks)
+    fn transfer(&self, chance: u32, access: &Access) -> Span {
+        self.drive.transfer(chance, access.blocks)
     }
 
     #[inline(always)]
     fn spot(&self, _: &Access) {}
 
     #[inline(always)]
-    fn choose(&self, _: &Head, _: &VecDeque<Task<()>>, _: Time) -> usize {
-        0
+    fn start(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> Service {
+        match task.approach {
+            Approach::Random => self.seek(head, task, start.waiting),
+            _ => self.come_back(head, task, start.own, start.waiting, start.between_phases),
+        }
     }
 
-    fn servers(&self) -> usize {
-        self.drive.servers()
-    }
-
-    fn slowed(&self, alone: Span, others: impl FnOnce() -> usize) -> Span {
-        self.drive.slowed(alone, others)
+    fn longest(&self, blocks: u32) -> f64 {
+        self.drive.longest(blocks)
     }
 
     fn in_order(&self) -> bool {
         self.scheduling.is_in_order()
     }
 
-    #[inline(always)]
-    fn position(
-        &self,
-        head: &mut Head,
-        task: &Task<()>,
-        start: ServiceStart,
-    ) -> (Span, PositioningCost) {
-        match task.approach {
-            Approach::Random => self.seek(head, task, start.waiting),
-            _ => self.come_back(head, task, start),
-        }
+    fn service_times(&self) -> Option<&dyn ServiceTimes> {
+        Some(&self.drive)
     }
+}
 
-    fn fcfs_disk(&self, streams: Streams, disk: u64) -> Pairs {
-        Pairs::new([streams.stream("places", disk), streams.stream("moves", disk)])
+/// Both chances of an access at once: of its transfer, and of its positioning.
+impl InOrder<IndependentService> for Pairs {
+    fn new(_: &IndependentService, streams: Streams, disk: u64) -> Pairs {
+        Pairs::of([streams.stream("places", disk), streams.stream("moves", disk)])
     }
 
     #[inline(always)]
-    fn serve(&self, disk: &mut Pairs, access: &Access, _: Time) -> (Span, Span, PositioningCost) {
-        let [place, chance] = disk.next();
-        let positioning = self.drive.position(access.op, chance);
-        (positioning, self.transfer(place, access), PositioningCost::Full)
+    fn start(
+        &mut self,
+        model: &IndependentService,
+        access: &Access,
+        _: Time,
+        _: usize,
+    ) -> (Span, Service) {
+        let [place, chance] = self.next();
+        let transfer = model.transfer(place, access);
+        let takes = model.drive.position(access.op, chance) + transfer;
+        (transfer, Service { takes, cost: PositioningCost::Full })
     }
 }

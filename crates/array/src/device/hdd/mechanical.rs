@@ -1,8 +1,8 @@
 //! Mechanical positioning: arm and platter are where the last access and the time have left them.
 
-use super::{Arm, Geometry, Spot};
-use crate::device::scheduling::{ArmView, Scheduling};
-use crate::device::{Op, PositioningCost, ServiceModel, ServiceStart, Task};
+use super::scheduling::{ArmView, Scheduling};
+use super::{Arm, Geometry, Platters, Spot};
+use crate::device::{Op, Plain, PositioningCost, Service, ServiceModel, ServiceStart, Task};
 use crate::layout::Access;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, choices, parameters};
@@ -36,6 +36,8 @@ impl Check for Mechanical {}
 pub struct MechanicalService {
     /// The geometry of each disk.
     pub geometry: Geometry,
+    /// How long accesses to random places take: a bound for any.
+    pub drive: Platters,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
     /// How the disks' platters are turned against each other.
@@ -44,11 +46,8 @@ pub struct MechanicalService {
 
 impl ServiceModel for MechanicalService {
     type Spot = Spot;
-    type Places = ();
     type State = Arm;
-    type FcfsDisk = Arm;
-
-    fn places(&self, _: Streams, _: u64) {}
+    type InOrder = Plain<MechanicalService>;
 
     fn state(&self, streams: Streams, disk: u64) -> Arm {
         let rotation = self.geometry.rotation().ps();
@@ -59,10 +58,6 @@ impl ServiceModel for MechanicalService {
         self.geometry.arm(Span::from_ps(phase))
     }
 
-    fn place(&self, (): &mut ()) -> u32 {
-        0
-    }
-
     fn transfer(&self, _: u32, access: &Access) -> Span {
         self.geometry.transfer(access.op, access.at, access.blocks)
     }
@@ -71,31 +66,22 @@ impl ServiceModel for MechanicalService {
         self.geometry.spot(access.at, access.blocks)
     }
 
-    fn choose(&self, arm: &Arm, waiting: &VecDeque<Task<Spot>>, now: Time) -> usize {
-        let view = ArmView { geometry: &self.geometry, arm, now };
-        self.scheduling.choose(view, waiting.iter().map(|task| (task.op, task.spot)))
+    fn start(&self, arm: &mut Arm, task: &Task<Spot>, start: ServiceStart) -> Service {
+        let (positioning, cost) = self.go(arm, task.op, &task.spot, start.now);
+        Service { takes: positioning + task.transfer, cost }
+    }
+
+    fn longest(&self, blocks: u32) -> f64 {
+        self.drive.longest(blocks)
     }
 
     fn in_order(&self) -> bool {
         self.scheduling.is_in_order()
     }
 
-    fn position(
-        &self,
-        arm: &mut Arm,
-        task: &Task<Spot>,
-        start: ServiceStart,
-    ) -> (Span, PositioningCost) {
-        self.go(arm, task.op, &task.spot, start.now)
-    }
-
-    fn fcfs_disk(&self, streams: Streams, disk: u64) -> Arm {
-        self.state(streams, disk)
-    }
-
-    fn serve(&self, arm: &mut Arm, access: &Access, now: Time) -> (Span, Span, PositioningCost) {
-        let (positioning, cost) = self.go(arm, access.op, &self.spot(access), now);
-        (positioning, self.transfer(0, access), cost)
+    fn choose(&self, arm: &Arm, waiting: &VecDeque<Task<Spot>>, now: Time) -> usize {
+        let view = ArmView { geometry: &self.geometry, arm, now };
+        self.scheduling.choose(view, waiting.iter().map(|task| (task.op, task.spot)))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::quantiles::Quantiles;
 use super::seek::{Curve, Distance};
-use super::{Rotation, Track};
+use super::{DataSheet, Rotation, Track};
 use crate::Moments;
-use crate::device::{DeviceContext, Drive, Kind, Op, Ready};
+use crate::device::chances::evenly;
+use crate::device::{Op, ServiceTimes};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 use std::sync::Arc;
@@ -89,17 +90,14 @@ impl Zoned {
     }
 }
 
-impl Kind for Zoned {
-    fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
-        Ok(Ready::Platters(Platters::new(self, context.block)))
-    }
-
-    fn data_sheet(&self) -> Option<Zoned> {
-        Some(self.clone())
+impl DataSheet for Zoned {
+    fn sheet(&self) -> Zoned {
+        self.clone()
     }
 }
 
-/// A zoned disk, ready to be accessed wherever the head is.
+/// A zoned disk, ready to be accessed wherever the head is: how long the parts of an access take. Each
+/// is drawn as a chance, a share of 2^32: the time at a chance is longer than this share of all times.
 #[derive(Clone, Debug)]
 pub struct Platters {
     laws: Arc<Laws>,
@@ -199,34 +197,46 @@ fn positions(curve: Curve, distance: &Distance, rotation: Span) -> Quantiles {
     })
 }
 
-impl Drive for Platters {
+impl Platters {
+    /// The time to transfer `blocks` blocks at a place.
     #[inline]
-    fn transfer(&self, place: u32, _: Op, blocks: u32) -> Span {
+    pub fn transfer(&self, place: u32, blocks: u32) -> Span {
         self.laws.block.at(place) * u64::from(blocks)
     }
 
+    /// The positioning time to a random place, seek and rotation together; it does not fall as
+    /// `chance` rises.
     #[inline]
-    fn position(&self, op: Op, chance: u32) -> Span {
+    pub fn position(&self, op: Op, chance: u32) -> Span {
         self.laws.positions[op as usize].at(chance)
     }
 
+    /// The positioning time to a random place on the present track.
     #[inline]
-    fn rotate(&self, chance: u32) -> Span {
+    pub fn rotate(&self, chance: u32) -> Span {
         let product = u128::from(self.laws.rotation.ps()) * u128::from(chance);
         Span::from_ps((product >> u32::BITS) as u64)
     }
 
-    fn longest(&self, blocks: u32) -> f64 {
+    /// The time of a full rotation.
+    pub fn rotation(&self) -> Span {
+        self.laws.rotation
+    }
+
+    /// An upper bound for the time of an access of `blocks` blocks, in picoseconds.
+    pub(super) fn longest(&self, blocks: u32) -> f64 {
         let [reads, writes] = &self.laws.positions;
         let transfer = self.laws.block.longest() * f64::from(blocks);
         reads.longest().max(writes.longest()) + transfer
     }
+}
 
-    fn rotation(&self) -> Span {
-        self.laws.rotation
-    }
+/// The number of positioning times, and of transfer times, that the times of an access combine.
+const POSITIONS: u32 = 1 << 10;
+const TRANSFERS: u32 = 1 << 7;
 
-    fn service(&self, op: Op, blocks: Moments) -> Moments {
+impl ServiceTimes for Platters {
+    fn moments(&self, op: Op, blocks: Moments) -> Moments {
         let Curve { a, b } = self.laws.curves[op as usize];
         let root = self.laws.distance.root();
         let seek = Moments {
@@ -236,5 +246,16 @@ impl Drive for Platters {
         let rotation = self.laws.rotation.ps() as f64;
         let rotation = Moments { mean: rotation / 2.0, square: rotation.powi(2) / 3.0 };
         seek.plus(rotation).plus(self.block().times(blocks))
+    }
+
+    /// Each of many quantiles of the positioning time with each of the transfer time.
+    fn equally_likely(&self, op: Op, blocks: u32) -> Vec<f64> {
+        let transfers: Vec<Span> =
+            evenly(TRANSFERS).map(|place| self.transfer(place, blocks)).collect();
+        let access = |chance| {
+            let position = self.position(op, chance);
+            transfers.iter().map(move |transfer| (position + *transfer).ps() as f64)
+        };
+        evenly(POSITIONS).flat_map(access).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Chances, drawn many at a time: shares of 2^32, two from each of a stream's numbers.
 
-use sojourn_core::Stream;
+use sojourn_core::{Stream, Streams};
 
 /// The number of chances that are drawn at a time.
 const MANY: usize = 64;
@@ -13,7 +13,7 @@ fn halves(bits: u64) -> [u32; 2] {
 
 /// The chances of a stream.
 #[derive(Clone, Debug)]
-pub struct Chances {
+pub(crate) struct Chances {
     drawn: [u32; MANY],
     next: usize,
     stream: Stream,
@@ -24,8 +24,13 @@ impl Chances {
         Chances { drawn: [0; MANY], next: MANY, stream }
     }
 
+    /// The chances of a disk's transfer times, drawn from as requests arrive.
+    pub(crate) fn places(streams: Streams, disk: u64) -> Chances {
+        Chances::new(streams.stream("places", disk))
+    }
+
     #[inline(always)]
-    pub(super) fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         if self.next >= MANY {
             self.refill();
         }
@@ -55,7 +60,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn new(streams: [Stream; 2]) -> Pairs {
+    pub(super) fn of(streams: [Stream; 2]) -> Pairs {
         Pairs { drawn: [[0; 2]; MANY], next: MANY, streams }
     }
 
@@ -80,4 +85,10 @@ impl Pairs {
         self.streams = [one, other];
         self.next = 0;
     }
+}
+
+/// `count` chances at equal distances.
+pub(super) fn evenly(count: u32) -> impl Iterator<Item = u32> {
+    let share = u64::from(u32::MAX) + 1;
+    (0..u64::from(count)).map(move |i| ((2 * i + 1) * share / (2 * u64::from(count))) as u32)
 }
