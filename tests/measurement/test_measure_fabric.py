@@ -16,51 +16,17 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn._core import Study, quantity
+from sojourn._core import quantity
 from sojourn._internal.errors import InputError
 from sojourn.analysis.cautions import PROCESSORS_BUSY
 from sojourn.measurement import netns, traffic
 from sojourn.measurement.load import Load
-from sojourn.measurement.plan import plan
-from sojourn.measurement.port_queue import PortQueue, check_disciplines
+from sojourn.measurement.port_queue import PortQueue
 from sojourn.measurement.star import Star, built
 from sojourn.measurement.tcpinfo import TcpInfo
 from sojourn.measurement.traffic import Flow, connected
+from two_servers import STUDY, needs_namespaces, planned
 from waiting import until
-
-STUDY = """\
-title = "two servers"
-[topology]
-kind = "single-switch"
-hosts = 3
-rate = "50Mbps"
-uplink = "20Mbps"
-delay = "1us"
-[workload]
-kind = "bulk"
-start_spread = "10ms"
-warm_up = "200ms"
-window = "400ms"
-[scheme]
-name = "NewReno"
-[scheme.transport]
-kind = "new-reno"
-[scheme.queue]
-kind = "drop-tail"
-buffer = "60KB"
-"""
-
-
-def why_not() -> str | None:
-    """Why this machine cannot measure a fabric."""
-    try:
-        netns.check()
-    except InputError as error:
-        return str(error)
-    return None
-
-
-needs_namespaces = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
 @pytest.fixture
@@ -68,11 +34,6 @@ def study(tmp_path):
     path = tmp_path / "two.toml"
     path.write_text(STUDY)
     return path
-
-
-def planned(*settings):
-    (case,) = Study.parse(STUDY, "two.toml", [tuple(s.split("=", 1)) for s in settings]).cases()
-    return plan(case, "two.toml")
 
 
 # What is asked, and what the kernel is told
@@ -184,13 +145,6 @@ def test_a_long_delay_is_at_both_links_of_a_way():
     told = planned("topology.delay=10ms")
     assert told.delay_us == 20_000
     assert told.disciplines[0].startswith("netem delay 20000us ")
-
-
-@needs_namespaces
-def test_a_discipline_that_the_kernel_lacks_is_one_message():
-    check_disciplines(["pfifo limit 10"])
-    with pytest.raises(InputError, match=r"needs nosuch, which this kernel lacks: .* sch_nosuch,"):
-        check_disciplines(["pfifo limit 10", "nosuch"])
 
 
 # What is measured

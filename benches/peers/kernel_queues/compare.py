@@ -6,6 +6,7 @@ that is used: a busy machine then takes longer and changes nothing.
 """
 
 import argparse
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,6 +63,8 @@ def inside(kernel: str, folder: Path, command: list[str]) -> None:
     """
     told = subprocess.run([kernel, "--help"], capture_output=True, check=False, text=True)
     clock = [_VIRTUAL_CLOCK] if "time-travel" in told.stdout + told.stderr else []
+    # a kernel's command line knows no spaces inside a word
+    (folder / "command.sh").write_text(shlex.join(command), encoding="utf-8")
     code = folder / "code"
     code.unlink(missing_ok=True)
     start = [
@@ -76,7 +79,7 @@ def inside(kernel: str, folder: Path, command: list[str]) -> None:
     first = [f"init={_HERE / 'init.sh'}", "PYTHONDONTWRITEBYTECODE=1"]
     with (folder / "kernel.log").open("wb") as log:
         subprocess.run(
-            [kernel, *start, *clock, "con=null", "con0=null,fd:1", *first, "--", folder, *command],
+            [kernel, *start, *clock, "con=null", "con0=null,fd:1", *first, "--", folder],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -1,10 +1,8 @@
 #!/bin/sh
 # The first process of a Linux that is a process itself: it measures, and halts.
-#   init.sh FOLDER COMMAND...   goes there first; FOLDER/code gets the command's exit code
+#   init.sh FOLDER   runs FOLDER/command.sh there, and writes its exit code into FOLDER/code
 set -e
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-folder=$1
-shift
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs tmp /run
@@ -15,9 +13,9 @@ for module in veth bridge sch_tbf sch_netem sch_codel sch_fq_codel sch_pie; do
     # a kernel that was built for this has them inside
     modprobe --quiet --dirname /run/modules $module || true
 done
-cd "$folder"
+cd "$1"
 code=0
-"$@" || code=$?
+sh ./command.sh || code=$?
 echo $code > code
 sync
 halt -f
