@@ -110,9 +110,8 @@ def figures_by_case(run: StoredRun) -> dict[str, Values]:
     """`_FIGURES` of each case, a replication a row."""
     found: dict[str, list[list[float]]] = {}
     for record in run.ledger:
-        name = (
-            f"{record.parameters['workload.parallel']} x {record.parameters['scheme.queue.kind']}"
-        )
+        flows, kind = (record.parameters[name] for name in _SWEPT)
+        name = f"{flows} x {kind}"
         found.setdefault(name, []).append(figures(run, record))
     return {name: np.array(values) for name, values in found.items()}
 
