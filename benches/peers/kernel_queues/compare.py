@@ -17,7 +17,6 @@ import click
 import numpy as np
 
 from sojourn._core import quantity
-from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S
 from sojourn.analysis.statistics import Values, student_t
 from sojourn.store import rows
@@ -26,7 +25,12 @@ from sojourn.store.stored_run import StoredRun
 
 _HERE = Path(__file__).parent
 _VIRTUAL_CLOCK = "time-travel=inf-cpu"
-_MEMORY = "2G"
+_NO_CLOCK = "this kernel has no virtual clock: what else this machine does changes what is measured"
+# The root is this machine's, through hostfs; what is said goes to the first console.
+_START = (
+    "mem=2G root=/dev/root rootfstype=hostfs hostfs=/ rw quiet"
+    " console=tty0 con=null con0=null,fd:1 PYTHONDONTWRITEBYTECODE=1"
+)
 _SOJOURN = (sys.executable, "-m", "sojourn")
 _SWEPT = ("workload.parallel", "scheme.queue.kind")
 _FIGURES = ("mean wait [ms]", "p95 of wait [ms]", "goodput [Mb/s]", "sent again [1/s]")
@@ -56,37 +60,29 @@ def main() -> None:
 
 
 def inside(kernel: str, folder: Path, command: list[str]) -> None:
-    """Let a kernel run a command on this machine's files, as root.
+    """Let a kernel run a command on this machine's files, as the root of its own.
 
     Raises:
-        InputError: the command failed; the folder has what it said.
+        SystemExit: the command failed; the folder has what it said.
     """
     told = subprocess.run([kernel, "--help"], capture_output=True, check=False, text=True)
     clock = [_VIRTUAL_CLOCK] if "time-travel" in told.stdout + told.stderr else []
+    if not clock:
+        click.echo(_NO_CLOCK)
     # a kernel's command line knows no spaces inside a word
     (folder / "command.sh").write_text(shlex.join(command), encoding="utf-8")
     code = folder / "code"
     code.unlink(missing_ok=True)
-    start = [
-        f"mem={_MEMORY}",
-        "root=/dev/root",
-        "rootfstype=hostfs",
-        "hostfs=/",
-        "rw",
-        "quiet",
-        "console=tty0",
-    ]
-    first = [f"init={_HERE / 'init.sh'}", "PYTHONDONTWRITEBYTECODE=1"]
     with (folder / "kernel.log").open("wb") as log:
         subprocess.run(
-            [kernel, *start, *clock, "con=null", "con0=null,fd:1", *first, "--", folder],
+            [kernel, *_START.split(), *clock, f"init={_HERE / 'init.sh'}", "--", folder],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             check=False,
         )
     if not code.exists() or code.read_text(encoding="ascii") != "0\n":
-        raise InputError(f"the measurement failed: {folder / 'kernel.log'} says why")
+        raise SystemExit(f"the measurement failed: {folder / 'kernel.log'} says why")
 
 
 def table(measured: StoredRun, simulated: StoredRun) -> Iterator[str]:
