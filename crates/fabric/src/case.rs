@@ -8,7 +8,7 @@ use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
 use crate::job::Jobs;
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
-use crate::queue::{Builder, QueueKind, with_queue};
+use crate::queue::Builder;
 use crate::rows::{PART_NAMES, Played, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
@@ -96,7 +96,7 @@ impl Check for FabricCase {
         let packet = graph.nics().map(|link| link.rate.span(full)).max();
         let timer = scheme.transport.check_packet(packet.unwrap_or(Span::ZERO));
         timer.map_err(|refusal| refusal.under("transport").under("scheme"))?;
-        self.tiers().check(&graph, &memories, &scheme.queue, self.packets.full())
+        self.tiers().check(&graph, &memories, self.packets.full())
     }
 }
 
@@ -255,6 +255,7 @@ impl Ready {
             watches: self.jobs.watches.clone(),
             smallest: self.packets.smallest(),
             largest: self.packets.full().max(self.packets.ack.0 as u16),
+            trimmed: self.packets.trimmed(),
             horizon: self.horizon,
             sample: self.sample,
             streams: self.streams,
@@ -268,9 +269,7 @@ impl Ready {
             nic: self.nic.clone(),
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
-        with_queue!(&scheme.queue, |queue| {
-            engine::simulate_on_threads(&scenario, queue, transport, threads, progress)
-        })
+        engine::simulate(&scenario, &scheme.queue, transport, threads, progress)
     }
 
     /// The ideal scheduler says when a flow's last byte leaves; the rest of its way, and its

@@ -104,13 +104,15 @@ pub struct Packet {
     pub to: u16,
     /// Size on the wire, in bytes.
     pub size: u16,
-    /// Data: how many bytes are left of it when a queue trims it; 0 when none may. ACK: how far above
-    /// `sequence` the packet lies that caused it; 0 when that one is covered. NACK: the low bits of
-    /// the number of the PULL that will follow it.
+    /// Data: the entropy by which paths may be chosen, as the IPv6 flow label (RFC 6438). ACK: as the
+    /// transport has it, the entropy of the packet that caused it, or how far above `sequence` that
+    /// packet lies; 0 when it is covered. NACK: the low bits of the number of the PULL that will
+    /// follow it.
     pub echo: u16,
     /// Its purpose.
     pub kind: Kind,
-    /// Marks of queues and receivers: [`ECT`], [`CE`], [`ECE`], [`TRIMMED`], [`PROBE`].
+    /// Marks of queues and receivers: [`ECT`], [`CE`], [`ECE`], [`TRIMMED`], [`PROBE`],
+    /// [`TRIMMABLE`].
     pub marks: u8,
 }
 
@@ -124,10 +126,10 @@ pub const ECE: u8 = 4;
 pub const TRIMMED: u8 = 8;
 /// The sender only asks whether anything gets through: the packet carries nothing of its flow.
 pub const PROBE: u8 = 16;
-/// The class of a packet's flow stands above the other marks, where queues ask for it.
-const CLASS_SHIFT: u32 = 5;
+/// A queue may trim the payload instead of dropping the packet.
+pub const TRIMMABLE: u8 = 32;
 /// How many traffic classes there are, as in IEEE 802.1Q.
-pub const CLASSES: usize = 1 << (u8::BITS - CLASS_SHIFT);
+pub const CLASSES: usize = 8;
 
 impl Packet {
     /// One that arrives after all others.
@@ -170,18 +172,6 @@ impl Packet {
         }
     }
 
-    /// Writes the class of its flow into the marks.
-    #[inline]
-    pub(crate) const fn classify(&mut self, class: u8) {
-        self.marks |= class << CLASS_SHIFT;
-    }
-
-    /// The class in its marks.
-    #[inline]
-    pub(crate) const fn class(&self) -> usize {
-        (self.marks >> CLASS_SHIFT) as usize
-    }
-
     /// The interface at the other end of the link that it is on.
     #[inline(always)]
     pub(crate) const fn interface(&self) -> u32 {
@@ -213,18 +203,44 @@ pub struct PacketArena {
     singles: usize,
     /// Where free runs begin.
     free_runs: Vec<PacketId>,
+    /// The traffic class of each flow; empty where all are of class 0.
+    classes: Box<[u8]>,
+    /// Bytes that are left of a packet that was trimmed.
+    trimmed: u16,
 }
 
 impl PacketArena {
-    /// Without packets.
-    pub(crate) fn new() -> PacketArena {
+    /// Without packets. `classes` has the traffic class of each flow, or nothing where all are of
+    /// class 0; `trimmed` bytes are left of a packet whose payload is trimmed.
+    pub(crate) fn new(classes: Box<[u8]>, trimmed: u16) -> PacketArena {
         // The first run is never given out: there lie the ends of lists.
         PacketArena {
             packets: vec![Packet::LAST; RUN as usize],
             free: Vec::new(),
             singles: 0,
             free_runs: Vec::new(),
+            classes,
+            trimmed,
         }
+    }
+
+    /// The traffic class of the packet `id`: that of its flow.
+    #[inline]
+    pub fn class(&self, id: PacketId) -> usize {
+        self.classes.get(self[id].flow as usize).copied().unwrap_or_default().into()
+    }
+
+    /// Takes the payload away from the packet `id`, so that its header can go on alone. Returns
+    /// whether its transport allows that; otherwise nothing changes.
+    pub fn trim(&mut self, id: PacketId) -> bool {
+        let trimmed = self.trimmed;
+        let packet = &mut self[id];
+        let may = packet.marks & (TRIMMABLE | TRIMMED) == TRIMMABLE;
+        if may {
+            packet.size = trimmed;
+            packet.marks |= TRIMMED;
+        }
+        may
     }
 
     /// Adds a packet.
@@ -397,6 +413,14 @@ impl PacketArena {
         debug_assert!((id.0 as usize) < self.packets.len());
         // SAFETY: as in `known`.
         unsafe { self.packets.get_unchecked_mut(id.0 as usize) }
+    }
+}
+
+#[cfg(test)]
+impl Default for PacketArena {
+    /// For flows of class 0, with headers of 40 bytes.
+    fn default() -> PacketArena {
+        PacketArena::new(Box::default(), 40)
     }
 }
 

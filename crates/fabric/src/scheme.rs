@@ -2,7 +2,7 @@
 
 use crate::ideal::Ideal;
 use crate::path::Balance;
-use crate::queue::{Ecn, PFabric, QueueKind};
+use crate::queue::{CoDel, ControlLaw, Counting, Ecn, FqCoDel, PFabric, Pie, QueueKind};
 use crate::transport::{
     AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
     WindowLimits,
@@ -10,7 +10,7 @@ use crate::transport::{
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
-use sojourn_core::{Span, parameters};
+use sojourn_core::{Bytes, Span, parameters};
 use std::num::NonZeroU32;
 
 /// How flows are carried.
@@ -60,14 +60,7 @@ const KNOWN: &[Known] = &[
         name: "TCP+DropTail",
         summary: "TCP NewReno without fast retransmit, over 225 KB drop-tail queues, sprayed; \
                   minimum time-out 200 us (pFabric section 3, scheme i).",
-        make: || {
-            let tcp = NewReno { window: window(), options: sprayed() };
-            (
-                TransportKind::NewReno(tcp),
-                QueueKind::DropTail(defaults()),
-                Priority::None(defaults()),
-            )
-        },
+        make: || sprayed_tcp(QueueKind::DropTail(defaults())),
     },
     Known {
         name: "DCTCP",
@@ -132,7 +125,67 @@ const KNOWN: &[Known] = &[
             )
         },
     },
+    Known {
+        name: "TCP+CoDel",
+        summary: "TCP NewReno without fast retransmit, over 225 KB queues under CoDel with a target of 50 us and \
+                  an interval of 1 ms, sprayed; minimum time-out 200 us (RFC 8289).",
+        make: || {
+            let queue = CoDel {
+                law: datacentre(),
+                buffer: BUFFER,
+                counting: Counting::Bytes,
+                ..defaults()
+            };
+            sprayed_tcp(QueueKind::CoDel(queue))
+        },
+    },
+    Known {
+        name: "TCP+FQ-CoDel",
+        summary: "TCP NewReno without fast retransmit, over 225 KB of flow queues under CoDel with a target of \
+                  50 us and an interval of 1 ms, sprayed; minimum time-out 200 us (RFC 8290).",
+        make: || {
+            let queue = FqCoDel {
+                law: datacentre(),
+                buffer: BUFFER,
+                counting: Counting::Bytes,
+                ..defaults()
+            };
+            sprayed_tcp(QueueKind::FqCoDel(queue))
+        },
+    },
+    Known {
+        name: "TCP+PIE",
+        summary: "TCP NewReno without fast retransmit, over 225 KB queues under PIE with a target of 50 us, \
+                  sprayed; minimum time-out 200 us (RFC 8033).",
+        make: || {
+            let target = Span::from_us(50);
+            let queue = Pie {
+                target,
+                update: target,
+                alpha: 37.5,
+                beta: 375.0,
+                max_burst: Span::from_us(500),
+                buffer: BUFFER,
+                counting: Counting::Bytes,
+                ..defaults()
+            };
+            sprayed_tcp(QueueKind::Pie(queue))
+        },
+    },
 ];
+
+/// The buffer of the pFabric paper's TCP (section 3).
+const BUFFER: Bytes = Bytes(225_000);
+
+/// CoDel for round trips between the hosts of a data centre.
+fn datacentre() -> ControlLaw {
+    ControlLaw { target: Span::from_us(50), interval: Span::from_ms(1) }
+}
+
+fn sprayed_tcp(queue: QueueKind) -> (TransportKind, QueueKind, Priority) {
+    let tcp = NewReno { window: window(), options: sprayed() };
+    (TransportKind::NewReno(tcp), queue, Priority::None(defaults()))
+}
 
 fn window() -> WindowLimits {
     WindowLimits { initial_window: NonZeroU32::new(12).expect("12"), window_cap: None }

@@ -5,7 +5,6 @@ use super::Engine;
 use super::partition::Unit;
 use super::port::{Boundary, Fabric, Links, Port, SwitchMemory, at};
 use super::scenario::Scenario;
-use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
@@ -151,17 +150,16 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     #[inline]
     fn send(&mut self, host: Unit, alone: bool) {
         let now = self.outbox.now;
-        if D::ASKS_FOR_CLASS {
-            classify(&mut self.outbox.packets, &self.scenario.flows);
-        }
         let (port, nic) = (at(&mut self.ports, host), at(&mut self.nics, host));
         let fabric = &mut self.fabric;
         fabric.links.counts.injected += self.outbox.packets.len() as u64;
         let idle = port.queue.is_empty() && port.free <= now;
-        if idle && alone && self.outbox.packets.len() == 1 {
-            let packet = &mut self.outbox.packets[0];
+        if idle
+            && alone
+            && let [packet] = &mut self.outbox.packets[..]
+            && port.queue.pass(packet)
+        {
             nic.given(now, fabric.links.timings.span(&port.timing, packet.size));
-            port.queue.pass(packet);
             let leaves = (now, packet.size);
             fabric.links.launch_from_host(port, nic, leaves, &mut fabric.arena, |_| *packet);
             self.outbox.packets.clear();
@@ -174,8 +172,9 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             nic.given(now, fabric.links.timings.span(&port.timing, packet.size));
             let dropped = &mut fabric.links.counts.dropped_at_hosts;
             if !D::AHEAD {
+                packet.key = Packet::arriving(now, 0);
                 let id = fabric.arena.insert(*packet);
-                port.queue.enqueue(id, &mut fabric.arena, |id, arena| {
+                port.queue.enqueue(now, port.free, id, &mut fabric.arena, |id, arena| {
                     *dropped += 1;
                     arena.free(id);
                 });
@@ -187,13 +186,6 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             }
         }
         self.outbox.packets.clear();
-    }
-}
-
-/// Writes the traffic class of each packet's flow into the packet.
-pub(super) fn classify(packets: &mut [Packet], flows: &[Flow]) {
-    for packet in packets {
-        packet.classify(flows[packet.flow as usize].class);
     }
 }
 
@@ -215,7 +207,11 @@ impl<B: Boundary> Fabric<'_, B> {
     #[inline(always)]
     pub(super) fn serve<D: Queue, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
         let Fabric { arena, links, .. } = self;
-        let id = port.queue.dequeue(arena);
+        let next = port.queue.dequeue(port.free, arena, |id, arena| {
+            links.counts.dropped_at_hosts += 1;
+            arena.free(id);
+        });
+        let Some(id) = next else { return };
         arena.free(id);
         let size = arena.known(id).size;
         links.launch_from_host(port, nic, (port.free, size), arena, |arena| *arena.known(id));

@@ -34,8 +34,8 @@ pub use sojourn_core::{Cancelled, Progress};
 use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::job::Followers;
-use crate::packet::{Kind, PacketArena, PacketId};
-use crate::queue::{Builder, FifoAhead, Queue};
+use crate::packet::{Kind, PacketId};
+use crate::queue::{Builder, Queue, QueueKind};
 use crate::transport::{Outbox, Tally, Transport};
 use barrier::WindowSummary;
 use host::{Nic, look_note, start_note};
@@ -55,49 +55,63 @@ const LARGE: usize = 1024;
 /// Windows between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
 
-/// Runs `body` with the ports and the switch memory that `scenario` has: the one place that chooses for
-/// which queue and memory the engine is compiled.
+/// Runs `body` with the ports that `scenario` has of a [`QueueKind`]: the one place where the name of a
+/// discipline becomes the type that the engine is compiled for. Ports that are first-in first-out lines
+/// send each packet on arrival, where that is cheap and nothing asks what waits.
 macro_rules! with_ports {
-    ($scenario:expr, $queue:expr, |$ports:ident, $memory:ident| $body:expr) => {
-        match $crate::engine::lines($scenario, $queue) {
-            _ if !$scenario.memories.is_empty() => {
-                type $memory = $crate::engine::SharedMemory;
-                let $ports = $queue;
-                $body
-            }
+    ($scenario:expr, $queue:expr, |$ports:ident| $body:expr) => {
+        match $scenario.sends_ahead($queue) {
             Some(ports) => {
-                type $memory = $crate::engine::OwnBuffers;
                 let $ports = &ports;
                 $body
             }
-            None => {
-                type $memory = $crate::engine::OwnBuffers;
-                let $ports = $queue;
-                $body
-            }
+            None => $crate::queue::with_queue!($queue, |$ports| $body),
         }
     };
 }
+#[cfg(test)]
 use with_ports;
+
+/// Runs `body` with the memory of the switches of `scenario`, as a type.
+macro_rules! with_memory {
+    ($scenario:expr, |$memory:ident| $body:expr) => {
+        if $scenario.memories.is_empty() {
+            type $memory = $crate::engine::OwnBuffers;
+            $body
+        } else {
+            type $memory = $crate::engine::SharedMemory;
+            $body
+        }
+    };
+}
+use with_memory;
+
+/// Simulates `scenario` with ports of `queue` on at most so many threads, each with its own transport.
+/// See [`simulate_on_threads`].
+pub fn simulate<T: Transport + Send>(
+    scenario: &Scenario,
+    queue: &QueueKind,
+    transport: impl Fn() -> T + Sync,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled> {
+    with_ports!(scenario, queue, |ports| {
+        simulate_on_threads(scenario, ports, transport, threads, progress)
+    })
+}
 
 /// Simulates `scenario` on this thread. Not inlined, so that profilers can count this function alone.
 #[inline(never)]
 pub fn sojourn_simulate<B: Builder, T: Transport>(
     scenario: &Scenario,
-    queue: &B,
+    ports: &B,
     transport: T,
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
     let layout = &Layout::new(&scenario.network, &Partition::new(&scenario.network, 1));
-    with_ports!(scenario, queue, |ports, Memory| {
+    with_memory!(scenario, |Memory| {
         Engine::<_, _, Memory, _>::new(scenario, layout, ports, transport, Whole).run(progress)
     })
-}
-
-/// The ports as first-in first-out lines that send each packet on arrival, where that is cheap and no
-/// sample is asked for.
-fn lines(scenario: &Scenario, queue: &impl Builder) -> Option<FifoAhead> {
-    queue.lines().filter(|line| scenario.sample.is_none() && scenario.is_shallow(line))
 }
 
 struct Engine<'a, D, T, S: SwitchMemory, B> {
@@ -171,7 +185,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
                 routing: Routing::new(scenario, layout, side),
                 open: 0,
                 arrivals: Arrivals::new(),
-                arena: PacketArena::new(),
+                arena: scenario.arena(),
                 links: Links {
                     timings,
                     wheel: TimingWheel::new(layout.blocks.len(), scenario.window()),

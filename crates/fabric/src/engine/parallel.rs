@@ -3,7 +3,7 @@
 use super::barrier::{Side, SpinBarrier, WindowSummary};
 use super::partition::{Layout, Partition};
 use super::port::{Fabric, Links, SwitchMemory};
-use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_ports};
+use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_memory};
 use crate::queue::{Builder, Queue};
 use crate::transport::Transport;
 use rustix::time::{ClockId, clock_gettime};
@@ -50,9 +50,7 @@ where
     let layout = &Layout::new(&scenario.network, &partition);
     let barrier = &SpinBarrier::new(partition.count);
     let cut = Cut { scenario, partition: &partition, layout, barrier, progress };
-    with_ports!(scenario, queue, |ports, Memory| {
-        cut.run::<_, _, Memory, _>(ports, transport, judge)
-    })
+    with_memory!(scenario, |Memory| cut.run::<_, _, Memory, _>(queue, transport, judge))
 }
 
 /// A scenario on several sides.

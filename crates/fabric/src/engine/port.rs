@@ -255,10 +255,11 @@ impl<B: Boundary> Links<B> {
 
 /// Where the packets of a port wait; `S` is the port's share of it.
 pub(super) trait Admission<S> {
-    /// Puts a packet that comes to a port into its queue, if need be after dropping others, or drops
-    /// it. What is dropped is handed to `drop`.
+    /// Puts a packet that comes to a port `now` into its queue, if need be after dropping others, or
+    /// drops it. What is dropped is handed to `drop`.
     fn offer<D: Queue>(
         &mut self,
+        now: Time,
         port: &mut Port<D, S>,
         id: PacketId,
         arena: &mut PacketArena,
@@ -286,11 +287,17 @@ pub(super) fn visit<D: Queue, S>(
     loop {
         let port = at(ports, unit);
         let (leaves, id) = if !port.queue.is_empty() && port.free < next {
-            let id = port.queue.dequeue(arena);
+            let now = port.free;
+            let next = port.queue.dequeue(now, arena, |id, arena| {
+                keeper.left(&mut port.share, arena.known(id).size, now);
+                links.counts.dropped_at(routing.is_edge(unit.place));
+                arena.free(id);
+            });
+            let Some(id) = next else { continue };
             // A place that is free keeps its packet until another is put in.
             arena.free(id);
-            keeper.left(&mut port.share, arena.known(id).size, port.free);
-            (port.free, id)
+            keeper.left(&mut port.share, arena.known(id).size, now);
+            (now, id)
         } else if PacketArena::is_end(first) {
             break;
         } else {
@@ -298,8 +305,7 @@ pub(super) fn visit<D: Queue, S>(
             first = arena.known(id).next;
             next = arena.known(first).arrives();
             let idle = port.queue.is_empty() && port.free <= now;
-            if idle && next > now {
-                port.queue.pass(arena.known_mut(id));
+            if idle && next > now && port.queue.pass(arena.known_mut(id)) {
                 (now, id)
             } else if D::AHEAD {
                 let leaves = port.free.max(now);
@@ -313,7 +319,7 @@ pub(super) fn visit<D: Queue, S>(
                     port.free = now;
                 }
                 let id = arena.insert_copy(id);
-                keeper.offer(port, id, arena, |id, arena| {
+                keeper.offer(now, port, id, arena, |id, arena| {
                     links.counts.dropped_at(routing.is_edge(unit.place));
                     arena.free(id);
                 });
@@ -365,12 +371,13 @@ impl Admission<()> for OwnBuffers {
     #[inline]
     fn offer<D: Queue>(
         &mut self,
+        now: Time,
         port: &mut Port<D, ()>,
         id: PacketId,
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        port.queue.enqueue(id, arena, drop);
+        port.queue.enqueue(now, port.free, id, arena, drop);
     }
 
     #[inline]

@@ -174,19 +174,18 @@ impl<'a> Routing<'a> {
         arrivals: &mut Arrivals,
     ) {
         // One branch a run of packets, so that each way to choose has its own loop.
-        with_balance!(self.balance, |choose| self.route_by(choose, block, run, arena, arrivals));
+        with_balance!(self.balance, |Path| self.route_by::<Path>(block, run, arena, arrivals));
     }
 
     #[inline(never)]
-    fn route_by(
+    fn route_by<C: Choose>(
         &mut self,
-        choose: impl Choose,
         block: &Block,
         run: Range<PacketId>,
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        self.table(block).route(choose, run, arena, arrivals);
+        self.table(block).route::<C>(run, arena, arrivals);
     }
 
     #[inline(always)]
@@ -222,15 +221,14 @@ struct Table<'a> {
 
 impl Table<'_> {
     #[inline(always)]
-    fn route(
+    fn route<C: Choose>(
         mut self,
-        choose: impl Choose,
         run: Range<PacketId>,
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
         for (id, packet) in arena.run(run) {
-            let (unit, key) = self.way_on(packet, choose);
+            let (unit, key) = self.way_on::<C>(packet);
             packet.key = key;
             packet.next = arrivals.put(id, unit);
         }
@@ -238,7 +236,7 @@ impl Table<'_> {
 
     /// The unit of the block that `packet` leaves by, and its key there.
     #[inline(always)]
-    fn way_on(&mut self, packet: &Packet, choose: impl Choose) -> (u16, u64) {
+    fn way_on<C: Choose>(&mut self, packet: &Packet) -> (u16, u64) {
         let place = (packet.interface() - self.first) as usize;
         debug_assert!(place < self.interfaces.len());
         // SAFETY: the bucket of a block holds what comes by one of its interfaces.
@@ -248,7 +246,7 @@ impl Table<'_> {
         let switch = unsafe { self.switches.get_unchecked(interface.switch as usize) };
         let ways = self.lookup.ways(switch.exit, packet.to);
         let input = Input { turn: &mut interface.turn, salt: switch.salt };
-        let way = choose.choose(input, packet, ways.count());
+        let way = C::choose(input, packet, ways.count());
         let port = self.lookup.port(switch.exit, ways, way, packet.to);
         ((port - self.first) as u16, at_a_tie(packet, switch.ties))
     }

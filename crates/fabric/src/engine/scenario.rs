@@ -6,8 +6,9 @@ use super::timing_wheel::REACH;
 use crate::flow::Flow;
 use crate::hosts::Hosts;
 use crate::job::{After, Watch};
+use crate::packet::PacketArena;
 use crate::path::Balance;
-use crate::queue::FifoAhead;
+use crate::queue::{FifoAhead, QueueKind};
 use crate::switch_memory::{Inflow, MemoryPlan};
 use crate::topology::{ExactTiming, Network};
 use crate::transport::Tally;
@@ -35,6 +36,8 @@ pub struct Scenario {
     pub smallest: u16,
     /// Size of the largest packet, in bytes.
     pub largest: u16,
+    /// Bytes that are left of a packet whose payload a queue trims.
+    pub trimmed: u16,
     /// End of the run; flows that are not done then are reported as unfinished.
     pub horizon: Time,
     /// Interval between samples of switches' ports, if there are any.
@@ -56,6 +59,13 @@ impl Scenario {
         let links = self.network.links.iter().map(|link| ExactTiming::new(link, self.smallest));
         let crossings = links.map(|link| link.crossing(self.smallest));
         crossings.min().expect("a fabric has links")
+    }
+
+    /// An arena for the packets of one side.
+    pub(super) fn arena(&self) -> PacketArena {
+        let some = self.flows.iter().any(|flow| flow.class > 0);
+        let classes = self.flows.iter().filter(|_| some).map(|flow| flow.class);
+        PacketArena::new(classes.collect(), self.trimmed)
     }
 
     /// Length of a window.
@@ -83,6 +93,12 @@ impl Scenario {
             }
         }
         inflows.into_iter()
+    }
+
+    /// The ports of `queue` as lines that send each packet on arrival, where they can and that is cheap.
+    pub(super) fn sends_ahead(&self, queue: &QueueKind) -> Option<FifoAhead> {
+        let kept = self.sample.is_some() || !self.memories.is_empty();
+        FifoAhead::of(queue).filter(|line| !kept && self.is_shallow(line))
     }
 
     /// Whether even the last packet of a full `line` leaves within the reach of the timing wheel, so that

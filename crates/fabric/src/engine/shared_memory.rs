@@ -99,21 +99,22 @@ impl Agenda {
         fabric: &mut Fabric<'_, impl Boundary>,
     ) {
         let Fabric { arena, links, open, .. } = fabric;
-        let mut arrival = arena.known(port.share.arrivals);
+        let mut key = arena.known(port.share.arrivals).key;
         while port.queue.is_empty() {
-            let (now, rest) = (arrival.arrives(), arrival.next);
-            if PacketArena::is_end(port.share.arrivals) {
+            let id = port.share.arrivals;
+            if PacketArena::is_end(id) {
                 return;
             }
-            if port.free > now || arena.known(rest).arrives() == now {
+            let (now, rest) = (arena.known(id).arrives(), arena.known(id).next);
+            let alone = port.free <= now && arena.known(rest).arrives() > now;
+            if !alone || !port.queue.pass(arena.known_mut(id)) {
                 break;
             }
-            let id = std::mem::replace(&mut port.share.arrivals, rest);
-            port.queue.pass(arena.known_mut(id));
+            port.share.arrivals = rest;
             links.launch(port, now, id, arena);
-            arrival = arena.known(rest);
+            key = arena.known(rest).key;
         }
-        let arrives = Event::arrival(arrival.key, unit);
+        let arrives = Event::arrival(key, unit);
         let service = Event::service(port.free, unit);
         if !port.queue.is_empty() && service < arrives {
             self.insert(service);
@@ -151,13 +152,21 @@ impl Admission<Portion> for Calm<'_> {
     #[inline]
     fn offer<D: Queue>(
         &mut self,
+        now: Time,
         port: &mut Port<D, Portion>,
         id: PacketId,
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
         let (key, before) = (arena.known(id).key, self.memory.held());
-        self.memory.offer(&mut port.share.share, &mut port.queue, id, arena, drop);
+        self.memory.offer(
+            (now, port.free),
+            &mut port.share.share,
+            &mut port.queue,
+            id,
+            arena,
+            drop,
+        );
         self.log.arrived(key, self.memory.held().wrapping_sub(before) as i64);
     }
 
@@ -280,23 +289,37 @@ fn happen<D: Queue, B: Boundary>(
         let port = at(ports, unit);
         let Fabric { arena, links, routing, .. } = &mut *fabric;
         if event.is_service() {
-            let id = port.queue.dequeue(arena);
-            arena.free(id);
-            memory.give(&mut port.share.share, arena.known(id).size);
-            links.launch(port, port.free, id, arena);
+            let share = &mut port.share.share;
+            let next = port.queue.dequeue(port.free, arena, |id, arena| {
+                memory.give(share, arena.known(id).size);
+                links.counts.dropped_at(routing.is_edge(unit.place));
+                arena.free(id);
+            });
+            if let Some(id) = next {
+                arena.free(id);
+                memory.give(&mut port.share.share, arena.known(id).size);
+                links.launch(port, port.free, id, arena);
+            }
         } else {
             let packet = *arena.known(port.share.arrivals);
             port.share.arrivals = packet.next;
             if port.queue.is_empty() {
-                // A packet that comes alone to an idle port has been sent already.
+                // A packet that comes alone to an idle port has mostly been sent already.
                 port.free = port.free.max(packet.arrives());
             }
             let id = arena.insert(packet);
             let share = &mut port.share.share;
-            memory.offer(share, &mut port.queue, id, arena, |id, arena| {
-                links.counts.dropped_at(routing.is_edge(unit.place));
-                arena.free(id);
-            });
+            memory.offer(
+                (packet.arrives(), port.free),
+                share,
+                &mut port.queue,
+                id,
+                arena,
+                |id, arena| {
+                    links.counts.dropped_at(routing.is_edge(unit.place));
+                    arena.free(id);
+                },
+            );
             memory.held_at_once(memory.held());
         }
         agenda.plan(unit, port, fabric);

@@ -1,17 +1,22 @@
-//! Equal-cost multipath: a hash of the flow chooses the next hop.
+//! Equal-cost multipath: a hash of the flow chooses the next hop (RFC 2992).
 
 use super::{Choose, Input};
 use crate::packet::{Kind, Packet};
-use sojourn_core::Streams;
+use sojourn_core::parameters::Check;
 use sojourn_core::random::mix;
+use sojourn_core::{Streams, parameters};
 
-/// Equal-cost multipath by a hash of the flow (RFC 2992).
-#[derive(Clone, Copy)]
-pub(crate) struct Ecmp;
+parameters! {
+    /// By a hash of the flow, another one in each replication: all packets of a flow that go one
+    /// way take one path.
+    pub struct Ecmp: "ecmp" {}
+}
+
+impl Check for Ecmp {}
 
 impl Choose for Ecmp {
     #[inline(always)]
-    fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
+    fn choose(input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
         hashed(packet.flow, packet.kind != Kind::Data, input.salt, ways)
     }
 }
@@ -58,7 +63,7 @@ mod tests {
                         let packet = packet_of(trial * of_flows + flow);
                         let salt = u64::from(trial * of_replications);
                         let input = Input { turn: &mut 0, salt: salt_of(7, salt) };
-                        let way = Ecmp.choose(input, &packet, 20);
+                        let way = Ecmp::choose(input, &packet, 20);
                         !std::mem::replace(&mut used[way as usize], true)
                     })
                 })

@@ -4,48 +4,95 @@
 //! each, so a call costs nothing more than its work.
 
 mod ecmp;
+mod entropy;
 mod spray;
 
-pub(crate) use ecmp::{Ecmp, hashed, salt, salt_of};
-pub(crate) use spray::{Spray, first_turn};
+pub(crate) use ecmp::{hashed, salt, salt_of};
+pub(crate) use spray::first_turn;
 
 use crate::packet::Packet;
-use sojourn_core::choices;
+use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Shape, Value};
 
-choices! {
-    /// How a switch chooses among several next hops.
-    pub enum Balance: "balance" {
-        /// Packet by packet in turn, starting at random: each input of a switch keeps its own
-        /// turn (pFabric section 3, packet spraying).
-        Spray = "spray",
-        /// By a hash of the flow, another one in each replication: all packets of a flow that go one
-        /// way take one path.
-        Ecmp = "ecmp",
+/// Declares the ways to choose, one line each: what a study names, and the dispatch to their types.
+macro_rules! paths {
+    ($($variant:ident($module:ident::$choose:ident),)+) => {
+        $(pub(crate) use $module::$choose;)+
+
+        /// How a switch chooses among several next hops.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Balance {
+            $(#[doc = concat!("See [`", stringify!($choose), "`].")] $variant,)+
+        }
+
+        const NAMES: &[&str] = &[$($choose::NAME),+];
+
+        impl Balance {
+            /// All ways to choose, documented.
+            pub fn entries() -> Vec<Entry> {
+                vec![$($choose::entry(),)+]
+            }
+
+            /// What a study calls it.
+            fn name(self) -> &'static str {
+                match self { $(Balance::$variant => $choose::NAME,)+ }
+            }
+
+            fn named(name: &str) -> Option<Balance> {
+                [$(Balance::$variant),+].into_iter().find(|balance| balance.name() == name)
+            }
+        }
+
+        paths! { @dispatch ($) $($variant $choose)+ }
+    };
+    (@dispatch ($d:tt) $($variant:ident $choose:ident)+) => {
+        /// Runs `body` with the [`Choose`] of a `Balance`: the one place where a name becomes a type.
+        macro_rules! with_balance {
+            ($d balance:expr, |$d choose:ident| $d body:expr) => {
+                match $d balance {
+                    $($crate::path::Balance::$variant => {
+                        type $d choose = $crate::path::$choose;
+                        $d body
+                    })+
+                }
+            };
+        }
+        pub(crate) use with_balance;
+    };
+}
+
+paths! {
+    Spray(spray::Spray),
+    Ecmp(ecmp::Ecmp),
+    Entropy(entropy::Entropy),
+}
+
+impl Setting for Balance {
+    fn expected() -> String {
+        let quoted: Vec<String> = NAMES.iter().map(|name| format!("\"{name}\"")).collect();
+        quoted.join(" or ")
+    }
+
+    fn shape() -> Shape {
+        Shape::Names(NAMES.to_vec())
+    }
+
+    fn read(value: &Value) -> Result<Balance, Refusal> {
+        let known = match value {
+            Value::Text(name) => Balance::named(name),
+            _ => None,
+        };
+        known.ok_or_else(|| Refusal::name(value, "balance", NAMES.to_vec()))
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.name().to_owned()))
     }
 }
 
-/// Runs `body` with `choose` as the [`Choose`] of a `Balance`: the one place where a name becomes a
-/// type.
-macro_rules! with_balance {
-    ($balance:expr, |$choose:ident| $body:expr) => {
-        match $balance {
-            $crate::path::Balance::Spray => {
-                let $choose = $crate::path::Spray;
-                $body
-            }
-            $crate::path::Balance::Ecmp => {
-                let $choose = $crate::path::Ecmp;
-                $body
-            }
-        }
-    };
-}
-pub(crate) use with_balance;
-
 /// A way to choose a next hop.
-pub(crate) trait Choose: Copy {
+pub(crate) trait Choose {
     /// Which of `ways` next hops a packet takes; 0 when there is no choice.
-    fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32;
+    fn choose(input: Input<'_>, packet: &Packet, ways: u32) -> u32;
 }
 
 /// The input of a switch by which a packet comes.

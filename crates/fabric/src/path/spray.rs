@@ -2,16 +2,21 @@
 
 use super::{Choose, Input};
 use crate::packet::Packet;
-use sojourn_core::Streams;
+use sojourn_core::parameters::Check;
+use sojourn_core::{Streams, parameters};
 use std::hint::select_unpredictable;
 
-/// Packet spraying: the next hops of an input take turns, packet by packet.
-#[derive(Clone, Copy)]
-pub(crate) struct Spray;
+parameters! {
+    /// Packet by packet in turn, starting at random: each input of a switch keeps its own
+    /// turn (pFabric section 3, packet spraying).
+    pub struct Spray: "spray" {}
+}
+
+impl Check for Spray {}
 
 impl Choose for Spray {
     #[inline(always)]
-    fn choose(self, input: Input<'_>, _: &Packet, ways: u32) -> u32 {
+    fn choose(input: Input<'_>, _: &Packet, ways: u32) -> u32 {
         let turn = input.turn;
         let way = select_unpredictable(u32::from(*turn) < ways, u32::from(*turn), 0);
         *turn = select_unpredictable(ways > 1, way as u8 + 1, *turn);
@@ -34,7 +39,7 @@ mod tests {
         let mut turn = 2;
         let mut choose = |ways| {
             let input = Input { turn: &mut turn, salt: 0 };
-            Spray.choose(input, &Packet::LAST, ways)
+            Spray::choose(input, &Packet::LAST, ways)
         };
         assert_eq!([3, 3, 1, 3, 0, 3, 3].map(&mut choose), [2, 0, 0, 1, 0, 2, 0]);
     }

@@ -1,10 +1,10 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, FifoAhead, Queue, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, parameters};
+use sojourn_core::{Bytes, Stream, Time, parameters};
 
 parameters! {
     /// First in, first out; a packet that does not fit is dropped. The pFabric paper's TCP runs
@@ -38,11 +38,6 @@ impl Builder for DropTail {
         DropTailPort(Fifo::new(Capacity::endless()))
     }
 
-    fn lines(&self) -> Option<FifoAhead> {
-        let capacity = Capacity::new(self.buffer, self.counting);
-        Some(FifoAhead { capacity, threshold: u32::MAX })
-    }
-
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
     }
@@ -52,6 +47,8 @@ impl Queue for DropTailPort {
     #[inline]
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         id: PacketId,
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
@@ -62,11 +59,18 @@ impl Queue for DropTailPort {
     }
 
     #[inline]
-    fn pass(&mut self, _: &mut Packet) {}
+    fn pass(&mut self, _: &mut Packet) -> bool {
+        true
+    }
 
     #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
-        self.0.pop(arena)
+    fn dequeue(
+        &mut self,
+        _: Time,
+        arena: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
+        Some(self.0.pop(arena))
     }
 
     #[inline]

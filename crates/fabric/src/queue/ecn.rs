@@ -1,10 +1,10 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, FifoAhead, Queue, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, parameters};
+use sojourn_core::{Bytes, Stream, Time, parameters};
 
 parameters! {
     /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the
@@ -57,11 +57,6 @@ impl Builder for Ecn {
         EcnPort { fifo: Fifo::new(Capacity::endless()), threshold: u32::MAX }
     }
 
-    fn lines(&self) -> Option<FifoAhead> {
-        let capacity = Capacity::new(self.buffer, self.counting);
-        Some(FifoAhead { capacity, threshold: self.marks_above() })
-    }
-
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
     }
@@ -72,7 +67,7 @@ impl Ecn {
         EcnPort { fifo: Fifo::new(capacity), threshold: self.marks_above() }
     }
 
-    fn marks_above(&self) -> u32 {
+    pub(super) fn marks_above(&self) -> u32 {
         u32::try_from(self.threshold.0).unwrap_or(u32::MAX)
     }
 }
@@ -89,6 +84,8 @@ impl Queue for EcnPort {
     #[inline]
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         id: PacketId,
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
@@ -101,15 +98,21 @@ impl Queue for EcnPort {
     }
 
     #[inline]
-    fn pass(&mut self, packet: &mut Packet) {
+    fn pass(&mut self, packet: &mut Packet) -> bool {
         if u32::from(packet.size) > self.threshold {
             mark(packet);
         }
+        true
     }
 
     #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
-        self.fifo.pop(arena)
+    fn dequeue(
+        &mut self,
+        _: Time,
+        arena: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
+        Some(self.fifo.pop(arena))
     }
 
     #[inline]

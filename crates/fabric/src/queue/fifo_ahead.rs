@@ -5,7 +5,7 @@
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
 use super::ecn::mark;
-use super::{Builder, Capacity, Queue};
+use super::{Builder, Capacity, Queue, QueueKind};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Stream, Time};
@@ -20,6 +20,17 @@ pub struct FifoAhead {
 }
 
 impl FifoAhead {
+    /// The ports of `queue` as such lines: the one place that knows which disciplines are first in,
+    /// first out, and decide nothing after the arrival.
+    pub(crate) fn of(queue: &QueueKind) -> Option<FifoAhead> {
+        let (capacity, threshold) = match queue {
+            QueueKind::DropTail(own) => (Capacity::new(own.buffer, own.counting), u32::MAX),
+            QueueKind::Ecn(own) => (Capacity::new(own.buffer, own.counting), own.marks_above()),
+            _ => return None,
+        };
+        Some(FifoAhead { capacity, threshold })
+    }
+
     /// The most bytes that can wait, in packets of up to `largest` bytes.
     pub(crate) fn longest(&self, largest: u16) -> u64 {
         self.capacity.most(largest)
@@ -121,8 +132,18 @@ impl Queue for FifoAheadPort {
         true
     }
 
+    fn begin_from(&self, at: Time) -> impl Iterator<Item = u16> {
+        self.leaving
+            .iter()
+            .rev()
+            .take_while(move |departure| { departure.begins } >= at)
+            .map(|departure| departure.size)
+    }
+
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         _: PacketId,
         _: &mut PacketArena,
         _: impl FnMut(PacketId, &mut PacketArena),
@@ -130,15 +151,21 @@ impl Queue for FifoAheadPort {
         unreachable!("{SENT_AHEAD}")
     }
 
+    fn dequeue(
+        &mut self,
+        _: Time,
+        _: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
+        unreachable!("{SENT_AHEAD}")
+    }
+
     #[inline]
-    fn pass(&mut self, packet: &mut Packet) {
+    fn pass(&mut self, packet: &mut Packet) -> bool {
         if u32::from(packet.size) > self.threshold {
             mark(packet);
         }
-    }
-
-    fn dequeue(&mut self, _: &mut PacketArena) -> PacketId {
-        unreachable!("{SENT_AHEAD}")
+        true
     }
 
     #[inline]
@@ -148,13 +175,5 @@ impl Queue for FifoAheadPort {
 
     fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         unreachable!("nothing is sent ahead where ports are sampled")
-    }
-
-    fn begin_from(&self, at: Time) -> impl Iterator<Item = u16> {
-        self.leaving
-            .iter()
-            .rev()
-            .take_while(move |departure| { departure.begins } >= at)
-            .map(|departure| departure.size)
     }
 }

@@ -5,7 +5,7 @@ use super::fifo::Fifo;
 use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, parameters};
+use sojourn_core::{Bytes, Stream, Time, parameters};
 
 parameters! {
     /// A packet's priority number is its level. The first level that is not empty goes first, each
@@ -82,6 +82,8 @@ impl Queue for LevelsPort {
     #[inline]
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         id: PacketId,
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
@@ -102,21 +104,27 @@ impl Queue for LevelsPort {
     }
 
     #[inline]
-    fn pass(&mut self, packet: &mut Packet) {
+    fn pass(&mut self, packet: &mut Packet) -> bool {
         if u32::from(packet.size) > self.threshold {
             mark(packet);
         }
+        true
     }
 
     #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+    fn dequeue(
+        &mut self,
+        _: Time,
+        arena: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
         let level = self.waiting.trailing_zeros();
         let line = &mut self.lines[level as usize];
         let id = line.pop(arena);
         self.waiting &= !(u64::from(line.is_empty()) << level);
         self.capacity.give(arena[id].size);
         self.bytes -= u32::from(arena[id].size);
-        id
+        Some(id)
     }
 
     #[inline]
@@ -133,12 +141,13 @@ impl Queue for LevelsPort {
 mod tests {
     use super::*;
     use crate::packet::{CE, ECT, Kind};
+    use crate::queue::no_drop;
     use proptest::prelude::*;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;
 
     fn port(levels: &Levels) -> (LevelsPort, PacketArena) {
-        (levels.port(Streams::new(1, 0).stream("t", 0)), PacketArena::new())
+        (levels.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
     }
 
     fn packet(priority: u32, sequence: u32) -> Packet {
@@ -149,7 +158,7 @@ mod tests {
     /// Offers a packet; whether it was kept.
     fn offer(port: &mut LevelsPort, arena: &mut PacketArena, packet: Packet) -> bool {
         let (id, mut kept) = (arena.insert(packet), true);
-        port.enqueue(id, arena, |_, _| kept = false);
+        port.enqueue(Time::ZERO, Time::ZERO, id, arena, |_, _| kept = false);
         kept
     }
 
@@ -183,7 +192,7 @@ mod tests {
             let mut plain = Vec::<(u32, u32)>::new();
             for (step, (priority, take)) in (0..).zip(steps) {
                 if take && !plain.is_empty() {
-                    let id = port.dequeue(&mut arena);
+                    let id = port.dequeue(Time::ZERO, &mut arena, no_drop).expect("a packet");
                     let level = arena[id].priority.min(levels - 1);
                     prop_assert_eq!((level, arena[id].sequence), plain.remove(0));
                 } else if offer(&mut port, &mut arena, packet(priority, step)) {

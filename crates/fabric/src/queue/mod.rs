@@ -4,23 +4,29 @@
 //! engine is compiled once for each, so a call costs nothing more than its own work.
 
 mod classes;
+mod codel;
 mod drop_tail;
 mod drr;
 mod ecn;
 mod fifo;
 mod fifo_ahead;
+mod fq_codel;
 mod levels;
 mod pfabric;
+mod pie;
 mod trim;
 mod turns;
 
 pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
+pub use codel::{CoDel, CoDelPort, ControlLaw};
 pub use drop_tail::{DropTail, DropTailPort};
 pub use drr::{Drr, DrrPort, Victim};
 pub use ecn::{Ecn, EcnPort};
 pub use fifo_ahead::{FifoAhead, FifoAheadPort};
+pub use fq_codel::{FqCoDel, FqCoDelPort};
 pub use levels::{Levels, LevelsPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
+pub use pie::{DelayBy, Pie, PiePort};
 pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketArena, PacketId};
@@ -63,9 +69,6 @@ macro_rules! queues {
                     $(QueueKind::$variant(own) => AnyPort::$variant(own.endless_port(stream)),)+
                 }
             }
-            fn shares(&self) -> bool {
-                match self { $(QueueKind::$variant(own) => own.shares(),)+ }
-            }
             fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
                 match self { $(QueueKind::$variant(own) => own.check_largest(largest),)+ }
             }
@@ -75,23 +78,34 @@ macro_rules! queues {
             #[inline]
             fn enqueue(
                 &mut self,
+                now: Time,
+                link_free: Time,
                 id: PacketId,
                 arena: &mut PacketArena,
                 drop: impl FnMut(PacketId, &mut PacketArena),
             ) {
-                match self { $(AnyPort::$variant(port) => port.enqueue(id, arena, drop),)+ }
+                match self { $(AnyPort::$variant(port) => port.enqueue(now, link_free, id, arena, drop),)+ }
             }
             #[inline]
-            fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
-                match self { $(AnyPort::$variant(port) => port.displace(id, arena),)+ }
+            fn dequeue(
+                &mut self,
+                now: Time,
+                arena: &mut PacketArena,
+                drop: impl FnMut(PacketId, &mut PacketArena),
+            ) -> Option<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.dequeue(now, arena, drop),)+ }
             }
             #[inline]
-            fn pass(&mut self, packet: &mut Packet) {
+            fn trims(&self, arriving: PacketId, arena: &PacketArena) -> bool {
+                match self { $(AnyPort::$variant(port) => port.trims(arriving, arena),)+ }
+            }
+            #[inline]
+            fn evict(&mut self, arriving: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.evict(arriving, arena),)+ }
+            }
+            #[inline]
+            fn pass(&mut self, packet: &mut Packet) -> bool {
                 match self { $(AnyPort::$variant(port) => port.pass(packet),)+ }
-            }
-            #[inline]
-            fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
-                match self { $(AnyPort::$variant(port) => port.dequeue(arena),)+ }
             }
             #[inline]
             fn is_empty(&self) -> bool {
@@ -112,6 +126,9 @@ queues! {
     Levels(Levels),
     Drr(Drr),
     Classes(Classes),
+    CoDel(CoDel),
+    FqCoDel(FqCoDel),
+    Pie(Pie),
 }
 
 /// Builds the ports of a discipline.
@@ -128,7 +145,7 @@ pub trait Builder {
     }
 
     /// An empty port of a switch whose ports share its memory: the queue itself has no limit, and
-    /// [`displace`](Queue::displace) says which packet goes when the memory is full.
+    /// [`evict`](Queue::evict) says which packet goes when the memory is full.
     fn in_memory(&self, stream: Stream) -> Self::Port;
 
     /// An empty port of a host under backpressure. It never drops: its transports send only a few
@@ -137,79 +154,56 @@ pub trait Builder {
         self.in_memory(stream)
     }
 
-    /// Whether a switch's memory can take the place of its ports' own buffers.
-    fn shares(&self) -> bool {
-        true
-    }
-
-    /// The ports as first-in first-out lines whose departures are known on arrival, where these are
-    /// such lines.
-    fn lines(&self) -> Option<FifoAhead> {
-        None
-    }
-
     /// Refuses a buffer into which no packet of `largest` bytes fits.
     fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
 }
 
-/// The packets that wait at one port: their order, and which are dropped.
+/// The packets that wait at one port: their order, and which are marked, trimmed or dropped.
 ///
-/// Every packet that is offered is either kept until [`dequeue`](Queue::dequeue) returns it
-/// or handed to `drop`, once.
+/// Every packet that arrives is either returned by [`dequeue`](Queue::dequeue) or handed to `drop`,
+/// once. [`arrives`](Packet::arrives) says since when a packet waits.
 pub trait Queue {
-    /// Whether it reads `Packet::class`, which is written into packets only then.
-    const ASKS_FOR_CLASS: bool = false;
-    /// Whether packets are sent ahead by [`line_up`](Queue::line_up) instead of being kept.
-    const AHEAD: bool = false;
-
-    /// Takes in a packet that comes `now` and begins to leave at `at`, and marks it where so much
-    /// waits; false where it does not fit.
-    #[inline]
-    fn line_up(&mut self, _packet: &mut Packet, _now: Time, _at: Time) -> bool {
-        unreachable!("only lines send ahead")
-    }
-
-    /// Takes in the packet `id`. What does not fit is handed to `drop`: `id`, or others in its place.
+    /// Takes in the packet `id`, which arrives `now`; the port can send next at `link_free`. It may mark
+    /// the packet, and hands to `drop` what does not fit: `id`, or others in its place.
     fn enqueue(
         &mut self,
+        now: Time,
+        link_free: Time,
         id: PacketId,
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     );
 
-    /// Takes out the packet that has to go so that `id` fits; nothing when it is `id` that has to
-    /// go.
+    /// Takes out the packet that goes next, as the port is free `now`. Some packet waits. It may hand
+    /// packets to `drop` first; nothing where that were all it found, and it is asked again while
+    /// others wait.
+    fn dequeue(
+        &mut self,
+        now: Time,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId>;
+
+    /// Whether the packet `arriving`, for which a switch's memory has no room, is trimmed to its header
+    /// if its transport allows that. See [`PacketArena::trim`].
     #[inline]
-    fn displace(&mut self, _id: PacketId, _arena: &mut PacketArena) -> Option<PacketId> {
+    fn trims(&self, _arriving: PacketId, _arena: &PacketArena) -> bool {
+        false
+    }
+
+    /// Takes out the packet that is dropped so that `arriving` fits; nothing when `arriving` is.
+    #[inline]
+    fn evict(&mut self, _arriving: PacketId, _arena: &mut PacketArena) -> Option<PacketId> {
         None
     }
 
-    /// Drops packets until `fits` says that `id` fits; each is handed to `drop`. False when it is
-    /// `id` itself that was dropped.
+    /// Does at once for `packet`, which finds the port idle and is sent without waiting, what
+    /// [`enqueue`](Queue::enqueue) and [`dequeue`](Queue::dequeue) would do. That is a short way for
+    /// disciplines to which such a packet makes little or no difference; others return false.
     #[inline]
-    fn make_room(
-        &mut self,
-        id: PacketId,
-        arena: &mut PacketArena,
-        fits: impl Fn(&Self) -> bool,
-        mut drop: impl FnMut(PacketId, &mut PacketArena),
-    ) -> bool {
-        while !fits(self) {
-            let victim = self.displace(id, arena);
-            drop(victim.unwrap_or(id), arena);
-            if victim.is_none() {
-                return false;
-            }
-        }
-        true
+    fn pass(&mut self, _packet: &mut Packet) -> bool {
+        false
     }
-
-    /// Passes a packet that is sent without waiting, as the port is idle and no other packet is
-    /// there; marks it where an empty queue marks.
-    fn pass(&mut self, packet: &mut Packet);
-
-    /// Takes out the packet that goes next, at the time when the port is free. Some packet waits.
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId;
 
     /// Whether no packet waits, but for those that were sent ahead.
     fn is_empty(&self) -> bool;
@@ -217,10 +211,50 @@ pub trait Queue {
     /// The packets that wait, in any order.
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
 
+    /// Whether packets are sent on arrival, by `line_up`, instead of being kept; see [`FifoAhead`],
+    /// whose ports alone have these three.
+    #[doc(hidden)]
+    const AHEAD: bool = false;
+
+    /// Takes in a packet that comes `now` and begins to leave at `at`, and marks it where so much
+    /// waits; false where it does not fit.
+    #[doc(hidden)]
+    #[inline]
+    fn line_up(&mut self, _packet: &mut Packet, _now: Time, _at: Time) -> bool {
+        unreachable!("only lines send ahead")
+    }
+
     /// The sizes of packets that were sent ahead and begin to leave at `at` or later.
+    #[doc(hidden)]
     fn begin_from(&self, _at: Time) -> impl Iterator<Item = u16> {
         std::iter::empty()
     }
+}
+
+/// Makes room for the packet `id` in `queue` until `fits` says that it fits; what is dropped is handed
+/// to `drop`. False when it is `id` itself that was dropped.
+#[inline]
+fn make_room<Q: Queue>(
+    queue: &mut Q,
+    id: PacketId,
+    arena: &mut PacketArena,
+    fits: impl Fn(&Q, u16) -> bool,
+    mut drop: impl FnMut(PacketId, &mut PacketArena),
+) -> bool {
+    while !fits(queue, arena.known(id).size) {
+        let victim = queue.evict(id, arena);
+        drop(victim.unwrap_or(id), arena);
+        if victim.is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// For tests of queues that drop no packet when they send one.
+#[cfg(test)]
+fn no_drop(_: PacketId, _: &mut PacketArena) {
+    panic!("a packet was dropped");
 }
 
 choices! {

@@ -1,9 +1,9 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, choices, parameters};
+use sojourn_core::{Bytes, Stream, Time, choices, parameters};
 
 parameters! {
     /// Sends the packet of the highest priority first (the lowest number); when the buffer is full,
@@ -134,12 +134,14 @@ impl Queue for PFabricPort {
     #[inline]
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         id: PacketId,
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
         let &Packet { priority, size, .. } = arena.known(id);
-        if !self.make_room(id, arena, |port| port.capacity.fits(size), drop) {
+        if !make_room(self, id, arena, |port, size| port.capacity.fits(size), drop) {
             return;
         }
         self.capacity.take(size);
@@ -149,9 +151,9 @@ impl Queue for PFabricPort {
     }
 
     #[inline]
-    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+    fn evict(&mut self, arriving: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
         let worst = *self.waiting.first()?;
-        if arena.known(id).priority >= worst.priority {
+        if arena.known(arriving).priority >= worst.priority {
             return None;
         }
         self.waiting.remove(0);
@@ -160,17 +162,24 @@ impl Queue for PFabricPort {
     }
 
     #[inline]
-    fn pass(&mut self, _: &mut Packet) {}
+    fn pass(&mut self, _: &mut Packet) -> bool {
+        true
+    }
 
     #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+    fn dequeue(
+        &mut self,
+        _: Time,
+        arena: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
         let next = match self.dequeue {
             Dequeue::Best => self.waiting.pop(),
             Dequeue::EarliestOfFlow => Some(self.waiting.remove(self.earliest_of_flow(arena))),
         };
         let id = next.expect("a queue that is asked has a packet").id;
         self.capacity.give(arena.known(id).size);
-        id
+        Some(id)
     }
 
     #[inline]
@@ -187,6 +196,7 @@ impl Queue for PFabricPort {
 mod tests {
     use super::*;
     use crate::packet::{Kind, NIL};
+    use crate::queue::no_drop;
     use proptest::prelude::*;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;
@@ -206,11 +216,17 @@ mod tests {
         }
     }
 
+    fn sent(port: &mut PFabricPort, arena: &mut PacketArena) -> PacketId {
+        port.dequeue(Time::ZERO, arena, no_drop).expect("a packet")
+    }
+
     /// Offers a packet; the priorities of those that were dropped.
     fn offer(port: &mut PFabricPort, arena: &mut PacketArena, packet: Packet) -> Vec<u32> {
         let mut dropped = Vec::new();
         let id = arena.insert(packet);
-        port.enqueue(id, arena, |id, arena| dropped.push(arena[id].priority));
+        port.enqueue(Time::ZERO, Time::ZERO, id, arena, |id, arena| {
+            dropped.push(arena[id].priority)
+        });
         dropped
     }
 
@@ -219,7 +235,7 @@ mod tests {
     fn drops_by_the_text() {
         let queue = PFabric { buffer: Bytes(6_000), ..defaults() };
         let (mut port, mut arena) =
-            (queue.port(Streams::new(1, 0).stream("t", 0)), PacketArena::new());
+            (queue.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default());
         for priority in [5, 9, 7, 9] {
             assert_eq!(offer(&mut port, &mut arena, packet(priority, 1500, 0)), []);
         }
@@ -229,7 +245,7 @@ mod tests {
         assert_eq!(offer(&mut port, &mut arena, packet(9, 40, 0)), [9]);
         let order: Vec<u32> = (0..4)
             .map(|_| {
-                let id = port.dequeue(&mut arena);
+                let id = sent(&mut port, &mut arena);
                 arena[id].priority
             })
             .collect();
@@ -246,21 +262,23 @@ mod tests {
         let trials = 30_000;
         let mut port = queue.port(Streams::new(3, 0).stream("t", 0));
         for _ in 0..trials {
-            let mut arena = PacketArena::new();
+            let mut arena = PacketArena::default();
             // The first of the equals has a rival before the others come, and beats or loses it.
             for flow in [0, 1, 2] {
                 offer(&mut port, &mut arena, packet(7, 1500, flow));
             }
-            let id = port.dequeue(&mut arena);
+            let id = sent(&mut port, &mut arena);
             first[arena[id].flow as usize] += 1;
             let flow = arena[id].flow;
             offer(&mut port, &mut arena, packet(7, 1500, flow));
             let mut dropped = 0;
             let id = arena.insert(packet(1, 1500, 9));
-            port.enqueue(id, &mut arena, |id, arena| dropped = arena[id].flow);
+            port.enqueue(Time::ZERO, Time::ZERO, id, &mut arena, |id, arena| {
+                dropped = arena[id].flow
+            });
             lost[dropped as usize] += 1;
             while !port.is_empty() {
-                port.dequeue(&mut arena);
+                sent(&mut port, &mut arena);
             }
         }
         let deviation = (f64::from(trials) * 2.0 / 9.0).sqrt();
@@ -281,14 +299,14 @@ mod tests {
             let queue =
                 PFabric { buffer: Bytes(7_500), ties: Ties::Arrival, dequeue, ..defaults() };
             let mut port = queue.port(Streams::new(1, 0).stream("t", 0));
-            let (mut arena, mut plain) = (PacketArena::new(), Vec::<PacketId>::new());
+            let (mut arena, mut plain) = (PacketArena::default(), Vec::<PacketId>::new());
             for (priority, flow, small, take) in steps {
                 if take && !plain.is_empty() {
                     let best = *plain.iter().min_by_key(|&&id| arena[id].priority).unwrap();
                     let mut same = plain.iter().filter(|&&id| arena[id].flow == arena[best].flow);
                     let expected = if earliest { *same.next().unwrap() } else { best };
                     plain.retain(|&id| id != expected);
-                    prop_assert_eq!(port.dequeue(&mut arena), expected);
+                    prop_assert_eq!(sent(&mut port, &mut arena), expected);
                     continue;
                 }
                 let size = if small { 40 } else { 1500 };
@@ -303,7 +321,7 @@ mod tests {
                     let last = plain.iter().rposition(|&id| arena[id].priority == worst).unwrap();
                     expected.push(plain.remove(last));
                 }
-                port.enqueue(id, &mut arena, |id, _| dropped.push(id));
+                port.enqueue(Time::ZERO, Time::ZERO, id, &mut arena, |id, _| dropped.push(id));
                 prop_assert_eq!(dropped, expected);
                 prop_assert_eq!(port.waiting(&arena).len(), plain.len());
             }

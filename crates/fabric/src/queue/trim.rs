@@ -6,7 +6,7 @@ use super::turns::Turns;
 use super::{Builder, Capacity, Counting, Queue, check_buffer, check_capacity, check_largest};
 use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, parameters};
+use sojourn_core::{Bytes, Stream, Time, parameters};
 
 parameters! {
     /// Keeps a short queue of data; when it is full, takes the payload away from the packet that
@@ -75,14 +75,11 @@ impl Builder for Trim {
         self.host_port(stream)
     }
 
-    /// Never asked for: see [`shares`](Builder::shares).
+    /// The memory's limits take the place of the port's, and it is always the packet that comes whose
+    /// payload goes.
     fn in_memory(&self, stream: Stream) -> TrimPort {
-        self.port(stream)
-    }
-
-    /// A few packets at each port are what it is about.
-    fn shares(&self) -> bool {
-        false
+        let data = Data::Fifo(Fifo::new(Capacity::endless()));
+        TrimPort::new(data, Capacity::endless(), stream)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -118,6 +115,8 @@ impl Queue for TrimPort {
     #[inline]
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         id: PacketId,
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
@@ -133,13 +132,10 @@ impl Queue for TrimPort {
             if self.stream.below(2) == 0 {
                 line.exchange_last(id, arena);
             }
-            let packet = &mut arena[id];
-            if packet.echo == 0 {
+            if !arena.trim(id) {
                 drop(id, arena);
                 return;
             }
-            packet.size = packet.echo;
-            packet.marks |= TRIMMED;
         }
         if !self.headers.push(id, arena) {
             drop(id, arena);
@@ -147,19 +143,31 @@ impl Queue for TrimPort {
     }
 
     #[inline]
-    fn pass(&mut self, _: &mut Packet) {}
+    fn pass(&mut self, _: &mut Packet) -> bool {
+        true
+    }
 
     #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+    fn dequeue(
+        &mut self,
+        _: Time,
+        arena: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
         if self.data.is_empty() {
-            return self.headers.pop(arena);
+            return Some(self.headers.pop(arena));
         }
         if self.headers.is_empty() || self.overtaken == HEADERS_A_PACKET {
             self.overtaken = 0;
-            return self.data.pop(arena);
+            return Some(self.data.pop(arena));
         }
         self.overtaken += 1;
-        self.headers.pop(arena)
+        Some(self.headers.pop(arena))
+    }
+
+    #[inline]
+    fn trims(&self, _: PacketId, _: &PacketArena) -> bool {
+        true
     }
 
     #[inline]
@@ -180,33 +188,35 @@ impl Queue for TrimPort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::TRIMMABLE;
+    use crate::queue::no_drop;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;
 
     fn port(stream: u64) -> (TrimPort, PacketArena) {
-        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), PacketArena::new())
+        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), PacketArena::default())
     }
 
     fn data(sequence: u32) -> Packet {
         let template = Packet::LAST;
-        Packet { sequence, size: 1500, echo: 40, kind: Kind::Data, ..template }
+        Packet { sequence, size: 1500, kind: Kind::Data, marks: TRIMMABLE, ..template }
     }
 
     fn ack(sequence: u32) -> Packet {
-        Packet { size: 40, echo: 0, kind: Kind::Ack, ..data(sequence) }
+        Packet { size: 40, kind: Kind::Ack, marks: 0, ..data(sequence) }
     }
 
     /// Offers a packet; how many were dropped.
     fn offer(port: &mut TrimPort, arena: &mut PacketArena, packet: Packet) -> usize {
         let (id, mut dropped) = (arena.insert(packet), 0);
-        port.enqueue(id, arena, |_, _| dropped += 1);
+        port.enqueue(Time::ZERO, Time::ZERO, id, arena, |_, _| dropped += 1);
         dropped
     }
 
     /// All that waits, in the order in which it goes: sequence and size.
     fn drain(port: &mut TrimPort, arena: &mut PacketArena) -> Vec<(u32, u16)> {
         let next = |port: &mut TrimPort, arena: &mut PacketArena| {
-            let id = port.dequeue(arena);
+            let id = port.dequeue(Time::ZERO, arena, no_drop).expect("a packet");
             (arena[id].sequence, arena[id].size)
         };
         std::iter::from_fn(|| (!port.is_empty()).then(|| next(port, arena))).collect()
@@ -255,7 +265,7 @@ mod tests {
         let (mut port, mut arena) = port(0);
         let all: usize = (0..309).map(|i| offer(&mut port, &mut arena, data(i))).sum();
         assert_eq!((all, drain(&mut port, &mut arena).len()), (1, 308));
-        let plain = |i| Packet { echo: 0, ..data(i) };
+        let plain = |i| Packet { marks: 0, ..data(i) };
         let lost: usize = (0..9).map(|i| offer(&mut port, &mut arena, plain(i))).sum();
         assert_eq!((lost, drain(&mut port, &mut arena).len()), (1, 8));
         let mut host = defaults::<Trim>().host_port(Streams::new(1, 0).stream("t", 0));

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn one_packet_of_each_flow_goes_before_the_next() {
-        let (mut turns, mut arena) = (Turns::default(), PacketArena::new());
+        let (mut turns, mut arena) = (Turns::default(), PacketArena::default());
         let template = Packet::LAST;
         for (sequence, flow) in (0..).zip([7, 7, 7, 3, 7, 3, 9]) {
             let id = arena.insert(Packet { flow, sequence, size: 1500, ..template });

@@ -27,10 +27,9 @@ pub use sharing::{Depth, MemoryPlan, Quota};
 pub(crate) use sharing::{Inflow, Memory, Share};
 pub(crate) use tiers::Tiers;
 
-use crate::queue::{Builder, QueueKind};
 use presets::PRESETS;
 use sojourn_core::parameters::{
-    Check, Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
+    Check, Entry, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
 };
 use sojourn_core::{Bytes, Rate, parameters, variants};
 
@@ -102,18 +101,8 @@ impl Buffer {
         matches!(self.kind, Kind::Private(_))
     }
 
-    /// Refuses what cannot run: under `queue`, with packets of up to `largest` bytes, in a switch
-    /// with this plan of it.
-    fn check(&self, plan: &MemoryPlan, queue: &QueueKind, largest: u16) -> Result<(), Refusal> {
-        if !queue.shares() {
-            let given = Value::Text(self.name().to_owned());
-            let expected = format!(
-                "{:?}: the queue {} is a small buffer of each port's own",
-                Private::NAME,
-                queue.name()
-            );
-            return Err(Refusal::value(&given, expected));
-        }
+    /// Refuses what cannot run: with packets of up to `largest` bytes, in a switch with this plan of it.
+    fn check(&self, plan: &MemoryPlan, largest: u16) -> Result<(), Refusal> {
         let (memory, mut shares) = Memory::new(plan);
         if shares.iter_mut().all(|share| memory.clone().take(share, largest)) {
             return Ok(());

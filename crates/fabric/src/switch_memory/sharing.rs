@@ -4,7 +4,7 @@
 use crate::packet::{PacketArena, PacketId};
 use crate::queue::Queue;
 use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
-use sojourn_core::{Bytes, Rate, Span};
+use sojourn_core::{Bytes, Rate, Span, Time};
 
 /// The memory of one switch, as a kind of buffer lays it out.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,23 +212,29 @@ impl Memory {
         share.held = held;
     }
 
-    /// Puts a packet that comes to a port into `queue`, if need be after dropping others, or drops it.
-    /// What is dropped is handed to `drop`.
+    /// Puts a packet that comes `now` to a port, which can send next at `link_free`, into `queue`, if
+    /// need be after dropping others, or drops it. What is dropped is handed to `drop`.
     #[inline]
     pub(crate) fn offer<D: Queue>(
         &mut self,
+        (now, link_free): (Time, Time),
         share: &mut Share,
         queue: &mut D,
         id: PacketId,
         arena: &mut PacketArena,
-        drop: impl FnMut(PacketId, &mut PacketArena),
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        if self.take(share, arena.known(id).size) || self.make_room(share, queue, id, arena, drop) {
-            queue.enqueue(id, arena, |_, _| unreachable!("a queue in a memory has room for all"));
+        let fits = self.take(share, arena.known(id).size)
+            || self.make_room(share, queue, id, arena, &mut drop);
+        if fits {
+            queue.enqueue(now, link_free, id, arena, |victim, arena| {
+                self.give(share, arena.known(victim).size);
+                drop(victim, arena);
+            });
         }
     }
 
-    /// Drops packets until `id` fits; false when it is `id` itself that was dropped.
+    /// Makes room for the packet `id`; false when it was dropped.
     #[cold]
     #[inline(never)]
     fn make_room<D: Queue>(
@@ -239,10 +245,12 @@ impl Memory {
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) -> bool {
-        let size = arena.known(id).size;
-        while !self.take(share, size) {
-            let victim = match self.takes_alone(*share, size) {
-                true => queue.displace(id, arena),
+        while !self.take(share, arena.known(id).size) {
+            if queue.trims(id, arena) && arena.trim(id) {
+                continue;
+            }
+            let victim = match self.takes_alone(*share, arena.known(id).size) {
+                true => queue.evict(id, arena),
                 false => None,
             };
             let Some(victim) = victim else {

@@ -1,7 +1,6 @@
 //! The memories of all switches of a fabric: those that hosts hang on, and those behind them.
 
 use super::{Buffer, MemoryPlan, Private};
-use crate::queue::QueueKind;
 use crate::topology::Graph;
 use sojourn_core::parameters::{Parameters, Refusal, Value};
 use std::sync::Arc;
@@ -31,20 +30,19 @@ impl Tiers<'_> {
         Ok(plans?.into_iter().flatten().collect())
     }
 
-    /// Refuses what cannot run: in switches of `graph` with these `plans`, under `queue`, with
-    /// packets of up to `largest` bytes.
+    /// Refuses what cannot run: in switches of `graph` with these `plans`, with packets of up to
+    /// `largest` bytes.
     pub(crate) fn check(
         &self,
         graph: &Graph,
         plans: &[MemoryPlan],
-        queue: &QueueKind,
         largest: u16,
     ) -> Result<(), Refusal> {
         self.check_core(graph)?;
         let mut tiers = plans.iter().zip(graph.edges());
         tiers.try_for_each(|(plan, is_edge)| {
             let (key, buffer) = self.of(is_edge);
-            buffer.check(plan, queue, largest).map_err(|refusal| refusal.under(key))
+            buffer.check(plan, largest).map_err(|refusal| refusal.under(key))
         })
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sojourn_core::parameters::{Entry, Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Rate, Span, Streams, Time};
-use sojourn_fabric::queue::{Builder, QueueKind};
+use sojourn_fabric::queue::QueueKind;
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};
@@ -101,7 +101,7 @@ fn any_of<T: Setting + Debug>(entries: Vec<Entry>) -> impl Strategy<Value = T> {
 /// Whole schemes, also the known ones as they are. LineRate gets the queue it is made for: in
 /// front of another its packets keep ACKs out for ever.
 fn schemes(priorities: Vec<Priority>) -> impl Strategy<Value = PacketScheme> {
-    let balance = select(&[Balance::Spray, Balance::Ecmp][..]);
+    let balance = select(&[Balance::Spray, Balance::Ecmp, Balance::Entropy][..]);
     let ack_priority = select(&[AckPriority::Highest, AckPriority::Data][..]);
     let parts = (any_of(TransportKind::entries()), any_of(QueueKind::entries()));
     let own = (parts, balance, select(priorities), ack_priority).prop_map(
@@ -165,15 +165,12 @@ fn buffers() -> impl Strategy<Value = Buffer> {
 fn labs() -> impl Strategy<Value = (Lab, Vec<Flow>)> {
     let fabric = (topologies(&RATES, &DELAYS), forwarding());
     let parts = (fabric, schemes(priorities()), buffers(), packets(), any::<u64>());
-    let lab = parts.prop_map(|((topology, forwarding), scheme, buffer, packets, seed)| {
-        let shares = scheme.queue.shares();
-        Lab {
-            buffer: if shares { buffer } else { Buffer::default() },
-            packets,
-            forwarding,
-            streams: Streams::new(seed, 0),
-            ..Lab::new(topology, scheme)
-        }
+    let lab = parts.prop_map(|((topology, forwarding), scheme, buffer, packets, seed)| Lab {
+        buffer,
+        packets,
+        forwarding,
+        streams: Streams::new(seed, 0),
+        ..Lab::new(topology, scheme)
     });
     (lab, draws()).prop_map(|(lab, draws)| {
         let flows = flows(&lab.topology, draws);

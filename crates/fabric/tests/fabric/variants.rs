@@ -44,6 +44,13 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("Swift", &[("balance", "ecmp"), ("transport.fast_retransmit", "true")]),
     ("Swift", &[("queue.buffer", "15KB"), ("transport.sack", "false")]),
     ("Swift", &[("transport.base_target", "10us"), ("transport.fs_range", "0s")]),
+    ("TCP+DropTail", &[("balance", "entropy"), ("queue.buffer", "15KB")]),
+    ("NDP", &[("balance", "entropy")]),
+    ("TCP+CoDel", &[("queue.target", "5us"), ("queue.interval", "50us")]),
+    ("DCTCP", &[("queue.kind", "codel"), ("queue.ecn", "true"), ("queue.target", "5us")]),
+    ("TCP+FQ-CoDel", &[("queue.target", "5us"), ("queue.flows", "4"), ("queue.buffer", "30KB")]),
+    ("TCP+PIE", &[("queue.target", "5us"), ("queue.update", "5us"), ("queue.max_burst", "0s")]),
+    ("TCP+PIE", &[("queue.delay", "departure-rate"), ("queue.max_burst", "0s")]),
 ];
 
 fn packet_scheme(name: &str, settings: &[(&str, &str)]) -> sojourn_fabric::PacketScheme {

@@ -81,6 +81,7 @@ pub(crate) fn watch<B: Builder>(
         watches: [].into(),
         smallest: lab.packets.smallest(),
         largest: lab.packets.full(),
+        trimmed: lab.packets.trimmed(),
         horizon: flows.last().expect("a flow").arrived + lab.drain,
         sample: None,
         streams: lab.streams,
@@ -210,10 +211,10 @@ impl<D> WatchedPort<D> {
 }
 
 impl<D: Queue> Queue for WatchedPort<D> {
-    const ASKS_FOR_CLASS: bool = D::ASKS_FOR_CLASS;
-
     fn enqueue(
         &mut self,
+        now: Time,
+        link_free: Time,
         id: PacketId,
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
@@ -221,7 +222,7 @@ impl<D: Queue> Queue for WatchedPort<D> {
         self.offered(&arena[id]);
         let mut gone = (0, 0);
         let size = u64::from(arena[id].size);
-        self.inner.enqueue(id, arena, |victim, arena| {
+        self.inner.enqueue(now, link_free, id, arena, |victim, arena| {
             gone = (gone.0 + 1, gone.1 + u64::from(arena[victim].size));
             drop(victim, arena);
         });
@@ -232,8 +233,12 @@ impl<D: Queue> Queue for WatchedPort<D> {
         });
     }
 
-    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
-        let victim = self.inner.displace(id, arena)?;
+    fn trims(&self, arriving: PacketId, arena: &PacketArena) -> bool {
+        self.inner.trims(arriving, arena)
+    }
+
+    fn evict(&mut self, arriving: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let victim = self.inner.evict(arriving, arena)?;
         self.write(|port| {
             port.dropped += 1;
             port.waiting -= u64::from(arena[victim].size);
@@ -241,19 +246,33 @@ impl<D: Queue> Queue for WatchedPort<D> {
         Some(victim)
     }
 
-    fn pass(&mut self, packet: &mut Packet) {
-        self.inner.pass(packet);
-        self.offered(packet);
-        self.write(|port| port.sent += 1);
+    fn pass(&mut self, packet: &mut Packet) -> bool {
+        let passes = self.inner.pass(packet);
+        if passes {
+            self.offered(packet);
+            self.write(|port| port.sent += 1);
+        }
+        passes
     }
 
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
-        let id = self.inner.dequeue(arena);
-        self.write(|port| {
-            port.sent += 1;
-            port.waiting -= u64::from(arena[id].size);
+    fn dequeue(
+        &mut self,
+        now: Time,
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
+        let (mut dropped, mut bytes) = (0, 0);
+        let next = self.inner.dequeue(now, arena, |victim, arena| {
+            dropped += 1;
+            bytes += u64::from(arena[victim].size);
+            drop(victim, arena);
         });
-        id
+        self.write(|port| {
+            port.dropped += dropped;
+            port.sent += u64::from(next.is_some());
+            port.waiting -= bytes + next.map_or(0, |id| u64::from(arena[id].size));
+        });
+        next
     }
 
     fn is_empty(&self) -> bool {

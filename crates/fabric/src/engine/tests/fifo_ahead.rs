@@ -1,8 +1,8 @@
 //! Lines that send ahead, against the same ones that keep their packets.
 
 use super::random_scenarios::{changed, flows, scenario, schemes, topologies};
-use crate::engine::{Outcome, Scenario, sojourn_simulate};
-use crate::queue::{Builder, QueueKind, with_queue};
+use crate::engine::{Outcome, Scenario, sojourn_simulate, with_ports};
+use crate::queue::{FifoAhead, QueueKind};
 use crate::scheme::PacketScheme;
 use crate::topology::Topology;
 use crate::transport::{Running, Setup};
@@ -12,7 +12,7 @@ use sojourn_core::{Span, Time};
 
 /// Schemes of lines.
 fn of_lines() -> impl Strategy<Value = PacketScheme> {
-    let is_line = |scheme: &PacketScheme| with_queue!(&scheme.queue, |q| q.lines().is_some());
+    let is_line = |scheme: &PacketScheme| FifoAhead::of(&scheme.queue).is_some();
     schemes().prop_filter("no line", is_line)
 }
 
@@ -24,14 +24,13 @@ fn both(
     setup: &Setup,
 ) -> Result<[Outcome; 2], TestCaseError> {
     let queue = &scheme.queue;
-    let line = with_queue!(queue, |queue| queue.lines()).expect("a line");
-    prop_assume!(scenario.is_shallow(&line), "it is not sent ahead");
+    prop_assume!(scenario.sends_ahead(queue).is_some(), "it is not sent ahead");
     let kept = Scenario { sample: Some(Span::from_s(1)), ..scenario.clone() };
     Ok([scenario, kept].map(|scenario| {
         let running = Running::new(&scheme.transport, setup.clone());
-        let outcome = with_queue!(queue, |queue| sojourn_simulate(
+        let outcome = with_ports!(scenario, queue, |ports| sojourn_simulate(
             &scenario,
-            queue,
+            ports,
             running,
             &Default::default()
         ));

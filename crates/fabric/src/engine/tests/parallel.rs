@@ -1,10 +1,10 @@
 //! Several threads, against one.
 
-use super::random_scenarios::{buffers, flows, scenario, schemes, topologies};
+use super::random_scenarios::{buffers, flows, managed_or_not, scenario, topologies};
 use crate::engine::parallel::{Judge, simulate_judged};
-use crate::engine::{Cancelled, Outcome, Progress, Scenario, simulate_on_threads};
+use crate::engine::{Cancelled, Outcome, Progress, Scenario, simulate, with_ports};
 use crate::packet::Packet;
-use crate::queue::{Builder, QueueKind, with_queue};
+use crate::queue::QueueKind;
 use crate::scheme::PacketScheme;
 use crate::switch_memory::{Buffer, Tiers};
 use crate::topology::{FatTree, Topology};
@@ -67,8 +67,8 @@ fn outcome(
 ) -> Outcome {
     let running = || Running::new(&scheme.transport, setup.clone());
     let progress = Progress::default();
-    let outcome = with_queue!(&scheme.queue, |queue| {
-        simulate_judged(scenario, queue, running, threads, |side| turns.judge(side), &progress)
+    let outcome = with_ports!(scenario, &scheme.queue, |ports| {
+        simulate_judged(scenario, ports, running, threads, |side| turns.judge(side), &progress)
     });
     outcome.expect("not cancelled")
 }
@@ -85,7 +85,7 @@ proptest! {
     #[test]
     fn threads_change_nothing(
         topology in of_several_racks(),
-        scheme in schemes(),
+        scheme in managed_or_not(),
         buffer in prop::option::weighted(0.3, buffers()),
         flows in flows(),
         seed in any::<u64>(),
@@ -98,8 +98,8 @@ proptest! {
         let memories = |edge: &Buffer| {
             let tiers = Tiers { edge, core: None };
             let memories = tiers.plans(&topology.graph()).ok()?;
-            let fits = tiers.check(&topology.graph(), &memories, &scheme.queue, whole.largest);
-            (scheme.queue.shares() && fits.is_ok()).then_some(memories)
+            let fits = tiers.check(&topology.graph(), &memories, whole.largest);
+            fits.is_ok().then_some(memories)
         };
         let mut scenario = Scenario {
             memories: buffer.as_ref().and_then(memories).unwrap_or_else(|| whole.memories.clone()),
@@ -146,14 +146,14 @@ fn all_sides_stop_when_they_are_told() {
     let progress = Progress::default();
     progress.cancelled.store(true, Ordering::Relaxed);
     let judge = |side| Turns::TOGETHER.judge(side);
-    let outcome = with_queue!(queue, |queue| {
-        simulate_judged(&scenario, queue, running, 4, judge, &progress)
+    let outcome = with_ports!(scenario, queue, |ports| {
+        simulate_judged(&scenario, ports, running, 4, judge, &progress)
     });
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
 
     let progress = Progress::default();
-    let outcome = with_queue!(queue, |queue| {
-        simulate_judged(&scenario, queue, running, 4, |_| Stops(&progress), &progress)
+    let outcome = with_ports!(scenario, queue, |ports| {
+        simulate_judged(&scenario, ports, running, 4, |_| Stops(&progress), &progress)
     });
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), true));
 }
@@ -165,9 +165,7 @@ fn help_is_counted() {
     let running = || Running::new(&scheme.transport, setup.clone());
     let helped = |threads| {
         let progress = Progress::default();
-        let outcome = with_queue!(&scheme.queue, |queue| {
-            simulate_on_threads(&scenario, queue, running, threads, &progress)
-        });
+        let outcome = simulate(&scenario, &scheme.queue, running, threads, &progress);
         assert!(outcome.is_ok());
         let done = scenario.flows.len() + scenario.watches.len();
         assert_eq!(progress.finished.load(Ordering::Relaxed), done as u64);
@@ -209,8 +207,8 @@ fn a_side_that_fails_ends_them_all() {
         let running = || Fails(Running::new(&scheme.transport, setup.clone()));
         let judge = |side| turns.judge(side);
         let failed = catch_unwind(AssertUnwindSafe(|| {
-            with_queue!(&scheme.queue, |queue| {
-                simulate_judged(&scenario, queue, running, threads, judge, &Progress::default())
+            with_ports!(scenario, &scheme.queue, |ports| {
+                simulate_judged(&scenario, ports, running, threads, judge, &Progress::default())
             })
         }));
         let panic = failed.expect_err("it fails");

@@ -4,7 +4,9 @@ use crate::engine::{After, Scenario, Watch};
 use crate::flow::{Flow, Packets};
 use crate::hosts::{HostPort, Hosts};
 use crate::path::Balance;
-use crate::queue::{Between, Classes, DropTail, Drr, PFabric, QueueKind, Victim};
+use crate::queue::{
+    Between, Classes, CoDel, ControlLaw, DropTail, Drr, FqCoDel, PFabric, Pie, QueueKind, Victim,
+};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
@@ -69,7 +71,7 @@ pub(super) fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value)
 pub(super) fn schemes() -> impl Strategy<Value = PacketScheme> {
     let known = prop::sample::select(known());
     let counting = prop::sample::select(vec!["bytes", "packets"]);
-    let balance = prop::sample::select(vec![Balance::Spray, Balance::Ecmp]);
+    let balance = prop::sample::select(vec![Balance::Spray, Balance::Ecmp, Balance::Entropy]);
     let text = |text: &str| Value::Text(text.to_owned());
     let more = prop::sample::select(vec![
         ("queue", "ties", text("arrival")),
@@ -155,6 +157,7 @@ pub(super) fn scenario(
         flows: flows.clone(),
         smallest: packets.smallest(),
         largest: packets.full(),
+        trimmed: packets.trimmed(),
         horizon: now + Span::from_s(1000),
         sample: None,
         streams: Streams::new(seed, 0),
@@ -170,15 +173,34 @@ pub(super) fn scenario(
     (scenario, setup)
 }
 
-/// Schemes, one in three with fair queues.
-pub(super) fn fair_or_not() -> impl Strategy<Value = PacketScheme> {
-    let fair = (1_500u64..4_000, prop::sample::select(vec![Victim::Longest, Victim::Arriving]));
-    (schemes(), prop::option::weighted(0.3, fair)).prop_map(|(scheme, fair)| match fair {
+/// Schemes, one in two with fair queues or active queue management.
+pub(super) fn managed_or_not() -> impl Strategy<Value = PacketScheme> {
+    let victim = prop::sample::select(vec![Victim::Longest, Victim::Arriving]);
+    let fair = (1_500u64..4_000, victim).prop_map(|(quantum, victim)| {
+        QueueKind::Drr(Drr { quantum: Bytes(quantum), victim, ..defaults() })
+    });
+    let managed =
+        (1u64..10, 2u64..40, any::<bool>(), 0..3).prop_map(|(target, times, ecn, kind)| {
+            let target = Span::from_us(target);
+            let law = ControlLaw { target, interval: target * times };
+            match kind {
+                0 => QueueKind::CoDel(CoDel { law, ecn, ..defaults() }),
+                1 => QueueKind::FqCoDel(FqCoDel { law, ecn, flows: 3, ..defaults() }),
+                _ => QueueKind::Pie(Pie {
+                    target,
+                    update: target,
+                    alpha: 2e3,
+                    beta: 2e4,
+                    max_burst: target,
+                    ecn,
+                    ..defaults()
+                }),
+            }
+        });
+    let other = prop::option::weighted(0.5, prop_oneof![1 => fair, 2 => managed]);
+    (schemes(), other).prop_map(|(scheme, queue)| match queue {
         None => scheme,
-        Some((quantum, victim)) => {
-            let drr = Drr { quantum: Bytes(quantum), victim, ..defaults() };
-            PacketScheme { queue: QueueKind::Drr(drr), ..scheme }
-        }
+        Some(queue) => PacketScheme { queue, ..scheme },
     })
 }
 

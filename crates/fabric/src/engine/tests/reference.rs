@@ -2,14 +2,13 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::random_scenarios::{
-    buffers, classes, fair_or_not, flows, known, scenario, schemes, topologies,
+    buffers, classes, flows, known, managed_or_not, scenario, topologies,
 };
 use crate::engine::host::{
-    Nic, QUANTUM, START, WAKE_RECEIVER, WAKE_SENDER, classify, look_note, start_note, wake_note,
-    wake_of,
+    Nic, QUANTUM, START, WAKE_RECEIVER, WAKE_SENDER, look_note, start_note, wake_note, wake_of,
 };
 use crate::engine::routing::{at_a_tie, drawn};
-use crate::engine::{Scenario, queue_of, sojourn_simulate};
+use crate::engine::{Scenario, queue_of, sojourn_simulate, with_ports};
 use crate::packet::{Kind, NIL, Packet, PacketArena, PacketId};
 use crate::path::{Choose, Input, first_turn, with_balance};
 use crate::queue::{Between, Builder, Queue, QueueKind, Weighted, with_queue};
@@ -96,7 +95,7 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         turns: (0..ports as u32).map(first).collect(),
         nics: (0..scenario.network.hosts).map(|host| Nic::new(scenario, host)).collect(),
         drawn: drawn(scenario).collect(),
-        arena: PacketArena::new(),
+        arena: scenario.arena(),
         events: BinaryHeap::new(),
         received: vec![Time::NEVER; scenario.flows.len()],
         acknowledged: vec![Time::NEVER; scenario.flows.len()],
@@ -147,12 +146,23 @@ impl<B: Builder> Reference<'_, B> {
         let Event { at, service, unit, packet, .. } = event;
         if service {
             self.served[unit] = false;
-            let id = self.queues[unit].dequeue(&mut self.arena);
+            let mut dropped = Vec::new();
+            let next = self.queues[unit].dequeue(at, &mut self.arena, |id, _| dropped.push(id));
             let switch = self.switch_of(unit);
             if let Some(memory) = self.memories.get_mut(switch) {
-                memory.give(&mut self.shares[unit], self.arena[id].size);
+                for id in dropped.iter().copied().chain(next) {
+                    memory.give(&mut self.shares[unit], self.arena[id].size);
+                }
             }
-            self.launch(unit, at, id);
+            if unit >= self.scenario.network.hosts {
+                self.dropped_at_switches += dropped.len() as u64;
+            }
+            for id in dropped {
+                self.arena.free(id);
+            }
+            if let Some(id) = next {
+                self.launch(unit, at, id);
+            }
             self.serve(unit, at);
         } else if unit < self.scenario.network.hosts {
             self.host(unit, at, packet);
@@ -165,19 +175,19 @@ impl<B: Builder> Reference<'_, B> {
         let switch = self.switch_of(unit);
         let goes_through = switch < self.memories.len() && self.goes_through(unit, at);
         let queue = &mut self.queues[unit];
-        if goes_through {
-            queue.pass(&mut self.arena[id]);
+        if goes_through && queue.pass(&mut self.arena[id]) {
             return self.launch(unit, at, id);
         }
+        let free = self.free[unit].max(at);
         let mut dropped = 0;
         let drop = |id, arena: &mut PacketArena| {
             dropped += 1;
             arena.free(id);
         };
         match self.memories.get_mut(switch) {
-            None => queue.enqueue(id, &mut self.arena, drop),
+            None => queue.enqueue(at, free, id, &mut self.arena, drop),
             Some(memory) => {
-                memory.offer(&mut self.shares[unit], queue, id, &mut self.arena, drop);
+                memory.offer((at, free), &mut self.shares[unit], queue, id, &mut self.arena, drop);
                 memory.held_at_once(memory.held());
             }
         }
@@ -237,8 +247,9 @@ impl<B: Builder> Reference<'_, B> {
                 };
                 let turn = &mut self.turns[unit];
                 let input = Input { turn, salt };
-                let way =
-                    with_balance!(self.scenario.balance, |by| by.choose(input, &packet, count));
+                let way = with_balance!(self.scenario.balance, |Path| Path::choose(
+                    input, &packet, count
+                ));
                 ways.nth(way as usize).expect("a way on") as usize
             }
         };
@@ -284,10 +295,10 @@ impl<B: Builder> Reference<'_, B> {
         for wake in turn.wakes {
             self.arrive(host, wake_note(wake));
         }
-        classify(&mut turn.packets, &self.scenario.flows);
         for packet in turn.packets {
             let span = self.scenario.network.links[host].spec.rate.span(packet.size.into());
             self.nics[host].given(now, span);
+            let packet = Packet { key: Packet::arriving(now, 0), ..packet };
             let id = self.arena.insert(packet);
             self.wait(host, now, id);
         }
@@ -315,9 +326,9 @@ fn windows_agree(
     running: impl Fn() -> Running,
 ) -> Result<(), TestCaseError> {
     let seen = with_queue!(queue, |queue| obvious(scenario, queue, running()));
-    let outcome = with_queue!(queue, |queue| sojourn_simulate(
+    let outcome = with_ports!(scenario, queue, |ports| sojourn_simulate(
         scenario,
-        queue,
+        ports,
         running(),
         &Default::default()
     ));
@@ -341,7 +352,7 @@ proptest! {
     #[test]
     fn windows_change_nothing(
         topology in topologies(),
-        scheme in schemes(),
+        scheme in managed_or_not(),
         flows in flows(),
         seed in any::<u64>(),
     ) {
@@ -358,13 +369,12 @@ proptest! {
     #[test]
     fn windows_change_nothing_in_shared_memory(
         topology in topologies(),
-        scheme in fair_or_not(),
+        scheme in managed_or_not(),
         buffer in buffers(),
         core in prop::option::of(buffers()),
         flows in flows(),
         seed in any::<u64>(),
     ) {
-        prop_assume!(scheme.queue.shares());
         let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
         let graph = topology.graph();
         let core = core.filter(|_| graph.edges().any(|is_edge| !is_edge));
@@ -372,7 +382,7 @@ proptest! {
         let Ok(memories) = tiers.plans(&graph) else {
             return Err(TestCaseError::reject("large reserves"));
         };
-        prop_assume!(tiers.check(&graph, &memories, &scheme.queue, scenario.largest).is_ok());
+        prop_assume!(tiers.check(&graph, &memories, scenario.largest).is_ok());
         let scenario = Scenario { memories, ..scenario };
         let running = || Running::new(&scheme.transport, setup.clone());
         windows_agree(&scheme.queue, &scenario, running)?;

@@ -7,9 +7,9 @@ pub use strict::Strict;
 pub use weighted::Weighted;
 
 use super::{AnyPort, Builder, PFabric, Queue, QueueKind};
-use crate::packet::{CLASSES, Packet, PacketArena, PacketId};
+use crate::packet::{CLASSES, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
-use sojourn_core::{Stream, Streams, parameters, variants};
+use sojourn_core::{Stream, Streams, Time, parameters, variants};
 use strict::Strictly;
 use weighted::ByWeight;
 
@@ -133,10 +133,6 @@ impl Builder for Classes {
         self.of(stream, QueueKind::endless_port)
     }
 
-    fn shares(&self) -> bool {
-        self.inside.iter().all(QueueKind::shares)
-    }
-
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         let checks = self.inside.iter().map(|queue| queue.check_largest(largest));
         checks.collect::<Result<(), Refusal>>().map_err(|refusal| refusal.under("inside"))
@@ -159,53 +155,55 @@ impl Classes {
 
 impl ClassesPort {
     #[inline]
-    fn class_of(&self, packet: &Packet) -> usize {
-        packet.class().min(self.queues.len() - 1)
+    fn class_of(&self, id: PacketId, arena: &PacketArena) -> usize {
+        arena.class(id).min(self.queues.len() - 1)
     }
 }
 
 impl Queue for ClassesPort {
-    const ASKS_FOR_CLASS: bool = true;
-
     #[inline]
     fn enqueue(
         &mut self,
+        now: Time,
+        link_free: Time,
         id: PacketId,
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        let class = self.class_of(&arena[id]);
+        let class = self.class_of(id, arena);
         if self.queues[class].is_empty() {
             self.policy.joins(class);
         }
-        self.queues[class].enqueue(id, arena, drop);
+        self.queues[class].enqueue(now, link_free, id, arena, drop);
         self.waiting |= u8::from(!self.queues[class].is_empty()) << class;
+    }
+
+    #[inline]
+    fn trims(&self, arriving: PacketId, arena: &PacketArena) -> bool {
+        self.queues[self.class_of(arriving, arena)].trims(arriving, arena)
     }
 
     /// A packet of the same class has to go.
     #[inline]
-    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
-        let class = self.class_of(&arena[id]);
-        let victim = self.queues[class].displace(id, arena);
+    fn evict(&mut self, arriving: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let class = self.class_of(arriving, arena);
+        let victim = self.queues[class].evict(arriving, arena);
         self.waiting &= !(u8::from(self.queues[class].is_empty()) << class);
         victim
     }
 
     #[inline]
-    fn pass(&mut self, packet: &mut Packet) {
-        let class = self.class_of(packet);
-        self.policy.joins(class);
-        self.policy.sends(class, packet.size);
-        self.queues[class].pass(packet);
-    }
-
-    #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+    fn dequeue(
+        &mut self,
+        now: Time,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
         let class = self.policy.next(self.waiting);
-        let id = self.queues[class].dequeue(arena);
-        self.policy.sends(class, arena[id].size);
+        let next = self.queues[class].dequeue(now, arena, drop);
         self.waiting &= !(u8::from(self.queues[class].is_empty()) << class);
-        id
+        self.policy.sends(class, next.map_or(0, |id| arena[id].size));
+        next
     }
 
     #[inline]

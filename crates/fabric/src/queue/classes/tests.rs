@@ -1,7 +1,8 @@
 //! Ports with classes, alone.
 
 use super::*;
-use crate::queue::{DropTail, Ties};
+use crate::packet::Packet;
+use crate::queue::{DropTail, Ties, no_drop};
 use proptest::prelude::*;
 use sojourn_core::Bytes;
 
@@ -24,16 +25,19 @@ fn port(classes: &Classes) -> ClassesPort {
     classes.port(Streams::new(5, 0).stream("t", 0))
 }
 
+/// An arena for flows whose classes are their numbers.
+fn arena() -> PacketArena {
+    PacketArena::new((0..CLASSES as u8).collect(), 40)
+}
+
 fn packet(class: u8, size: u16) -> Packet {
-    let mut packet = Packet { size, ..Packet::LAST };
-    packet.classify(class);
-    packet
+    Packet { size, flow: class.into(), ..Packet::LAST }
 }
 
 /// Offers a packet; how many were dropped.
 fn offer(port: &mut ClassesPort, arena: &mut PacketArena, packet: Packet) -> usize {
     let (id, mut dropped) = (arena.insert(packet), 0);
-    port.enqueue(id, arena, |id, arena| {
+    port.enqueue(Time::ZERO, Time::ZERO, id, arena, |id, arena| {
         arena.free(id);
         dropped += 1;
     });
@@ -42,14 +46,14 @@ fn offer(port: &mut ClassesPort, arena: &mut PacketArena, packet: Packet) -> usi
 
 /// Sends a packet: its class and size.
 fn send(port: &mut ClassesPort, arena: &mut PacketArena) -> (usize, u16) {
-    let id = port.dequeue(arena);
+    let id = port.dequeue(Time::ZERO, arena, no_drop).expect("a packet");
     arena.free(id);
-    (arena[id].class(), arena[id].size)
+    (arena.class(id), arena[id].size)
 }
 
 /// The classes of the next packets, while so many wait in each class at first.
 fn order(classes: &Classes, waiting: &[usize], sent: usize) -> Vec<usize> {
-    let (mut port, mut arena) = (port(classes), PacketArena::new());
+    let (mut port, mut arena) = (port(classes), arena());
     for (class, &count) in (0..).zip(waiting) {
         for _ in 0..count {
             offer(&mut port, &mut arena, packet(class, 1500));
@@ -62,7 +66,7 @@ fn order(classes: &Classes, waiting: &[usize], sent: usize) -> Vec<usize> {
 fn a_higher_class_goes_first_under_strict_priority() {
     let strict = lines(3, Between::Strict(defaults()));
     assert_eq!(order(&strict, &[2, 2, 2], 6), [0, 0, 1, 1, 2, 2]);
-    let (mut port, mut arena) = (port(&strict), PacketArena::new());
+    let (mut port, mut arena) = (port(&strict), arena());
     offer(&mut port, &mut arena, packet(2, 1500));
     offer(&mut port, &mut arena, packet(1, 1500));
     assert_eq!(send(&mut port, &mut arena).0, 1);
@@ -88,7 +92,7 @@ fn weights_of_three_to_one_give_three_to_one() {
 /// Who was away for a long time saved nothing up meanwhile.
 #[test]
 fn an_absent_class_saves_nothing_up() {
-    let (mut port, mut arena) = (port(&lines(2, by_weight(&[1, 1]))), PacketArena::new());
+    let (mut port, mut arena) = (port(&lines(2, by_weight(&[1, 1]))), arena());
     for _ in 0..100 {
         offer(&mut port, &mut arena, packet(0, 1500));
         assert_eq!(send(&mut port, &mut arena).0, 0);
@@ -126,7 +130,7 @@ proptest! {
         from in 0usize..100,
     ) {
         let classes = lines(weights.len(), by_weight(&weights));
-        let (mut port, mut arena) = (port(&classes), PacketArena::new());
+        let (mut port, mut arena) = (port(&classes), arena());
         for class in 0..weights.len() as u8 {
             offer(&mut port, &mut arena, packet(class, sizes[usize::from(class)]));
         }
@@ -161,7 +165,7 @@ proptest! {
         let between =
             if strict { Between::Strict(defaults()) } else { by_weight(&[7, 1, 200]) };
         let classes = Classes { inside: vec![best, line(6_000), line(3_000)], between };
-        let (mut port, mut arena) = (port(&classes), PacketArena::new());
+        let (mut port, mut arena) = (port(&classes), arena());
         let (mut offered, mut gone) = (0, 0);
         for (class, priority, size, take) in steps {
             if take && !port.is_empty() {
@@ -176,7 +180,7 @@ proptest! {
             let waiting = port.waiting(&arena);
             prop_assert_eq!(waiting.len(), arena.len());
             for (class, capacity) in [4_500, 6_000, 3_000].into_iter().enumerate() {
-                let own = waiting.iter().filter(|id| arena[**id].class().min(2) == class);
+                let own = waiting.iter().filter(|id| arena.class(**id).min(2) == class);
                 prop_assert!(own.map(|id| u32::from(arena[*id].size)).sum::<u32>() <= capacity);
             }
         }

@@ -2,11 +2,11 @@
 
 mod lanes;
 
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, choices, parameters};
+use sojourn_core::{Bytes, Stream, Time, choices, parameters};
 use std::collections::VecDeque;
 
 parameters! {
@@ -113,12 +113,14 @@ impl Queue for DrrPort {
     #[inline]
     fn enqueue(
         &mut self,
+        _: Time,
+        _: Time,
         id: PacketId,
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
         let &Packet { flow, size, .. } = arena.known(id);
-        if !self.make_room(id, arena, |port| port.capacity.fits(size), drop) {
+        if !make_room(self, id, arena, |port, size| port.capacity.fits(size), drop) {
             return;
         }
         self.capacity.take(size);
@@ -134,8 +136,8 @@ impl Queue for DrrPort {
     }
 
     #[inline]
-    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
-        let &Packet { flow, size, .. } = arena.known(id);
+    fn evict(&mut self, arriving: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let &Packet { flow, size, .. } = arena.known(arriving);
         let longest = match self.victim {
             Victim::Longest => self.lanes.longer_than(flow, size)?,
             Victim::Arriving => return None,
@@ -149,10 +151,17 @@ impl Queue for DrrPort {
     }
 
     #[inline]
-    fn pass(&mut self, _: &mut Packet) {}
+    fn pass(&mut self, _: &mut Packet) -> bool {
+        true
+    }
 
     #[inline]
-    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+    fn dequeue(
+        &mut self,
+        _: Time,
+        arena: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
         loop {
             let lane = self.round[0];
             let quantum = if self.begun { 0 } else { self.quantum };
@@ -162,7 +171,7 @@ impl Queue for DrrPort {
                 if self.lanes[lane].is_empty() {
                     self.leave(lane);
                 }
-                return id;
+                return Some(id);
             }
             self.round.rotate_left(1);
             self.begun = false;

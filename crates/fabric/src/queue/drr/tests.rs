@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::packet::Kind;
+use crate::queue::no_drop;
 use proptest::prelude::*;
 use proptest::sample::select;
 use sojourn_core::Streams;
 use sojourn_core::parameters::defaults;
 
 fn port(drr: &Drr) -> (DrrPort, PacketArena) {
-    (drr.port(Streams::new(1, 0).stream("t", 0)), PacketArena::new())
+    (drr.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
 }
 
 fn packet(flow: u32, size: u16) -> Packet {
@@ -18,12 +19,12 @@ fn packet(flow: u32, size: u16) -> Packet {
 /// Offers a packet; the flows of which packets were dropped.
 fn offer(port: &mut DrrPort, arena: &mut PacketArena, packet: Packet) -> Vec<u32> {
     let (id, mut dropped) = (arena.insert(packet), Vec::new());
-    port.enqueue(id, arena, |id, arena| dropped.push(arena[id].flow));
+    port.enqueue(Time::ZERO, Time::ZERO, id, arena, |id, arena| dropped.push(arena[id].flow));
     dropped
 }
 
 fn next(port: &mut DrrPort, arena: &mut PacketArena) -> (u32, u16) {
-    let id = port.dequeue(arena);
+    let id = port.dequeue(Time::ZERO, arena, no_drop).expect("a packet");
     (arena[id].flow, arena[id].size)
 }
 

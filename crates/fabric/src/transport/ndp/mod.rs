@@ -18,9 +18,10 @@ parameters! {
     /// a PULL that waits its turn: a host sends one PULL in the time that its link needs for a full
     /// packet, to its flows in turn, and none to a flow that has arrived. What a NACK names goes
     /// before new packets; what is answered by nothing goes again when the timer runs out (NDP,
-    /// SIGCOMM 2017, section 3.2). Wants a `trim` queue. Not modelled: paths are the fabric's
-    /// choice, not the sender's; headers are not returned to senders; a receiver does not prefer
-    /// some flows to others; ACKs and PULLs are separate packets.
+    /// SIGCOMM 2017, section 3.2). Wants a `trim` queue. Each packet carries another entropy, so
+    /// that paths are its choice with the balance `entropy`. Not modelled: headers are not returned
+    /// to senders; a receiver does not prefer some flows to others; ACKs and PULLs are separate
+    /// packets.
     pub struct Ndp: "ndp" {
         /// Packets a flow sends at once, and then has under way: the bandwidth-delay product, of 10
         /// where a round trip takes 12 us at 10 Gb/s, and a full queue of 8 on the way.

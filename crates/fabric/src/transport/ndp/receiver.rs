@@ -75,7 +75,7 @@ impl Receivers {
         }
         let (kind, echo) = match trimmed {
             true => (Kind::Nack, receiver.asked as u16),
-            false => (Kind::Ack, 0),
+            false => (Kind::Ack, packet.echo),
         };
         outbox.packets.push(Packet { echo, ..setup.answer(kind, packet.flow, sequence) });
         if pull {

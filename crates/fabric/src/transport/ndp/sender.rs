@@ -1,6 +1,6 @@
 //! The sending end of NDP.
 
-use crate::packet::{Kind, LONGEST_TIMER, Packet};
+use crate::packet::{Kind, LONGEST_TIMER, Packet, TRIMMABLE};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Setup, Tally, Wake};
 use sojourn_core::{Span, Time};
@@ -36,6 +36,8 @@ pub(super) struct Sender {
     /// The earliest wake-up that is set.
     wake: Option<Time>,
     tally: Tally,
+    /// Entropy of the last packet: another path for each.
+    entropy: u16,
 }
 
 /// One sender with all it needs to act at one time.
@@ -158,7 +160,9 @@ impl Acting<'_> {
         sender.flight.push_back((sequence, now));
         sender.active = now;
         let packet = self.setup.data(self.flow, sequence, sender.end - sender.left, now);
-        self.outbox.packets.push(Packet { echo: self.setup.packets.trimmed(), ..packet });
+        sender.entropy = sender.entropy.wrapping_add(1);
+        let (marks, echo) = (TRIMMABLE, sender.entropy);
+        self.outbox.packets.push(Packet { marks, echo, ..packet });
     }
 
     /// Sets a wake-up if none is set that comes early enough.

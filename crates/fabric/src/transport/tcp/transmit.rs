@@ -121,7 +121,9 @@ impl<C: CongestionControl> Acting<'_, C> {
             self.setup.data(self.flow, sequence, sender.snd_una + sender.sacked.len(), now);
         self.control.sent(&mut sender.state, sequence, now);
         let marks = if self.rules.ecn { ECT } else { 0 };
-        self.outbox.packets.push(Packet { marks, ..packet });
+        // Linux, too, gives a flow another label when its timer expires (`sk_rethink_txhash`).
+        let echo = sender.tally.timeouts as u16;
+        self.outbox.packets.push(Packet { marks, echo, ..packet });
         if sender.rto_deadline == Time::NEVER {
             sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
         }
