@@ -20,17 +20,19 @@ PIE = {
     "alpha": 0.125,
     "beta": 1.25,
     "max_burst": "150ms",
+    "delay": "timestamps",
 }
 CODEL = {"kind": "codel", "target": "5ms", "interval": "100ms"}
 FQ_CODEL = {**CODEL, "kind": "fq-codel", "flows": 1024, "quantum": "1514B"}
 
 
-def queue(parameters):
+def queue(parameters, transport="new-reno"):
     """The kernel's queue for a study's, in which 1000 packets can wait."""
     given = {"buffer": "1.5MB", "counting": "packets", "ecn": False, **parameters}
-    asked = Asked({f"scheme.queue.{key}": value for key, value in given.items()}, "s.toml")
+    of_queue = {f"scheme.queue.{key}": value for key, value in given.items()}
+    asked = Asked({**of_queue, "scheme.transport.kind": transport}, "s.toml")
     made = port_queue(asked, 1500)
-    assert not asked.rest  # nothing that was asked for is left out
+    assert [*asked.rest] == ["scheme.transport.kind"]  # nothing is left out
     return made
 
 
@@ -43,6 +45,10 @@ def queue(parameters):
             FQ_CODEL,
             "fq_codel limit 1001 flows 1024 quantum 1514 target 5000us interval 100000us noecn"
             " memory_limit 1gb drop_batch 1",
+        ),
+        (
+            {**PIE, "delay": "departure-rate"},
+            "pie limit 1001 target 15000us tupdate 15000us alpha 2 beta 20 noecn dq_rate_estimator",
         ),
         (
             PIE,
@@ -70,6 +76,11 @@ def test_every_parameter_is_passed_on(parameters, discipline):
 def test_what_no_kernel_has_is_refused_by_name(parameters, words):
     with pytest.raises(InputError, match=f"s.toml: scheme.queue.{words}"):
         queue(parameters)
+
+
+def test_connections_without_ecn_are_no_dctcp_for_marks():
+    with pytest.raises(InputError, match=r"queue\.ecn = true, expected false with dctcp"):
+        queue({**CODEL, "ecn": True}, transport="dctcp")
 
 
 @needs_namespaces

@@ -18,6 +18,7 @@ _SMALLEST_QUANTUM, _LARGEST_QUANTUM = 256, 1 << 20  # of net/sched/sch_fq_codel.
 _MOST_FLOWS = 65_536
 _MEMORY = "1gb"  # of fq_codel: more than its packets can take, so that only their number counts
 _SIXTEENTHS, _MOST_SIXTEENTHS = 16, 32  # the unit of PIE's alpha and beta, and the most of them
+_PIES_DELAYS = {"timestamps": "no_dq_rate_estimator", "departure-rate": "dq_rate_estimator"}
 _PIES_BURST = "150ms"  # of include/net/pie.h
 
 
@@ -84,7 +85,7 @@ def _pie(asked: Asked) -> str:
     return (
         f"{_time(asked, 'target')} {_time(asked, 'update', 'tupdate')}"
         f" {_weight(asked, 'alpha')} {_weight(asked, 'beta')} {_ecn(asked)}"
-        " no_dq_rate_estimator"
+        f" {_PIES_DELAYS[str(asked.take(f'{_AT}.delay'))]}"
     )
 
 
@@ -111,7 +112,11 @@ def _weight(asked: Asked, key: str) -> str:
 
 
 def _ecn(asked: Asked) -> str:
-    return "ecn" if asked.take(f"{_AT}.ecn") else "noecn"
+    if not asked.take(f"{_AT}.ecn"):
+        return "noecn"
+    if asked.parameters.get("scheme.transport.kind") == "dctcp":
+        asked.refuse(f"{_AT}.ecn", "false with dctcp: its connections here are opened without ECN")
+    return "ecn"
 
 
 def check_disciplines(disciplines: Iterable[str]) -> None:
