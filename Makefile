@@ -15,7 +15,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test lint house fmt build wheel bench instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test lint house fmt build wheel bench kernel-queues instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -66,6 +66,12 @@ wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
+
+# A kernel with a virtual clock is made by kernel.config, see docs/how-to/measure-fabric.md.
+UML ?= linux.uml
+
+kernel-queues: build ## a kernel's CoDel, FQ-CoDel and PIE beside the simulator's, into out/kernel-queues: half an hour
+	$(BIN)/python benches/peers/kernel_queues/compare.py --kernel $(UML)
 
 pages: ## the pages that add a part, followed to the letter: minutes
 	$(PYTHON) tools/pages.py

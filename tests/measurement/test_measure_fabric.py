@@ -16,50 +16,17 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn._core import Study, quantity
+from sojourn._core import quantity
 from sojourn._internal.errors import InputError
 from sojourn.analysis.cautions import PROCESSORS_BUSY
 from sojourn.measurement import netns, traffic
 from sojourn.measurement.load import Load
-from sojourn.measurement.plan import QueueLimit, plan
+from sojourn.measurement.port_queue import PortQueue
 from sojourn.measurement.star import Star, built
 from sojourn.measurement.tcpinfo import TcpInfo
 from sojourn.measurement.traffic import Flow, connected
+from two_servers import STUDY, needs_namespaces, planned
 from waiting import until
-
-STUDY = """\
-title = "two servers"
-[topology]
-kind = "single-switch"
-hosts = 3
-rate = "50Mbps"
-uplink = "20Mbps"
-delay = "1us"
-[workload]
-kind = "bulk"
-start_spread = "10ms"
-warm_up = "200ms"
-window = "400ms"
-[scheme]
-name = "NewReno"
-[scheme.transport]
-kind = "new-reno"
-[scheme.queue]
-kind = "drop-tail"
-buffer = "60KB"
-"""
-
-
-def why_not() -> str | None:
-    """Why this machine cannot measure a fabric."""
-    try:
-        netns.check()
-    except InputError as error:
-        return str(error)
-    return None
-
-
-needs_namespaces = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
 @pytest.fixture
@@ -67,11 +34,6 @@ def study(tmp_path):
     path = tmp_path / "two.toml"
     path.write_text(STUDY)
     return path
-
-
-def planned(*settings):
-    (case,) = Study.parse(STUDY, "two.toml", [tuple(s.split("=", 1)) for s in settings]).cases()
-    return plan(case, "two.toml")
 
 
 # What is asked, and what the kernel is told
@@ -86,7 +48,7 @@ def test_quantities():
 def test_what_the_kernel_is_told():
     told = planned("scheme.transport.window_cap=40", "scheme.transport.sack=false")
     assert told.rates == (50_000_000, 50_000_000, 20_000_000)
-    assert told.limit == QueueLimit(60_000 + 1500)
+    assert told.queue == PortQueue(60_000 + 1500)
     assert (told.mtu, told.payload, told.congestion) == (1500, 1460, "reno")
     assert told.route == {
         "initcwnd": "10",
@@ -106,14 +68,16 @@ def test_timestamps_are_twelve_bytes_of_header():
 
 def test_a_buffer_counted_in_packets():
     told = planned("scheme.queue.counting=packets", "scheme.queue.buffer=22.5KB")
-    assert told.limit == QueueLimit(16, packets=True)
+    assert told.queue == PortQueue(16, packets=True)
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         (["topology.kind=fat-tree"], ['topology.kind = "fat-tree"', '"single-switch"']),
-        (["topology.delay=1ms"], ['topology.delay = "1ms"', "at most 50us"]),
+        (["topology.delay=0.3us", "topology.delay_spread=50us"], ["delay_spread", "at most 50us"]),
+        (["topology.delay=50.5us"], ['topology.delay = "50.5us"', "whole microseconds"]),
+        (["sample=100us"], ['sample = "100us"', "at least 1ms"]),
         (["topology.hosts=255"], ["topology.hosts = 255", "at most 250"]),
         (["packets.header=60B"], ['packets.header = "60B"', "52B with timestamps"]),
         (["packets.ack=64B"], ['packets.ack = "64B"', "expected 40B"]),
@@ -174,6 +138,13 @@ def test_a_wrong_room(command):
     result = command("measure", "fabrik")
     assert result.code == 2
     assert "no command 'fabrik', did you mean 'fabric'" in result.err
+
+
+def test_a_long_delay_is_at_both_links_of_a_way():
+    assert planned().disciplines == ()
+    told = planned("topology.delay=10ms")
+    assert told.delay_us == 20_000
+    assert told.disciplines[0].startswith("netem delay 20000us ")
 
 
 # What is measured
@@ -244,19 +215,19 @@ def test_flows_that_end_are_measured_to_their_last_acknowledgement(command, stud
 @needs_namespaces
 def test_queues_of_their_own_share_the_link_evenly():
     four = replace(planned("scheme.queue.buffer=400KB"), rates=(*[50_000_000] * 4, 20_000_000))
-    fair = replace(four, limit=QueueLimit(400_000, quantum=1500))
+    fair = replace(four, queue=PortQueue(400_000, quantum=1500))
     # the first flow has half a second to fill the queue
     flows = [Flow(host, 4, 0.5 * (host > 0)) for host in range(4)]
     with built(fair, [(f.source, f.destination) for f in flows]) as star:
         with connected(star, fair, flows) as carried:
             first, last = carried.run([1.0, 3.0])
-        port = star.port(4)
+        port = star.ports()[4]
     pairs = zip(first.infos, last.infos, strict=True)
     acked = np.array([b.acked_bytes - a.acked_bytes for a, b in pairs])
     # a time-out of 200 ms costs a tenth; in one queue for all the first has 3, the others 0.3
     assert acked / acked.mean() == pytest.approx(np.ones(4), abs=0.25)
     assert acked.sum() * 8 / (last.at_s - first.at_s) == pytest.approx(20e6 * 1460 / 1500, rel=0.1)
-    assert port["bytes"] <= port["packets"] * 1500
+    assert port.bytes <= port.packets * 1500
 
 
 @needs_namespaces
@@ -265,9 +236,9 @@ def test_a_window_that_is_locked_is_not_exceeded():
     flows = [Flow(0, 2, 0.0)]
     with built(one, [(0, 2)]) as star, connected(star, one, flows) as carried:
         (look,) = carried.run([0.3])
-        port = star.port(2)
+        port = star.ports()[2]
     assert look.infos[0].acked_bytes > 100 * 1460
-    assert (look.infos[0].retransmits, port["drops"]) == (0, 0)
+    assert (look.infos[0].retransmits, port.drops) == (0, 0)
     assert look.infos[0].rto_us >= 200_000
 
 

@@ -1,6 +1,9 @@
 """What is installed beside sojourn, which verb wants it, and how to get it."""
 
+import gzip
 import os
+import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -85,6 +88,18 @@ def _root(_name: str) -> str | None:
     return "yes" if os.geteuid() == 0 else None
 
 
+def _discipline(name: str) -> str | None:
+    """How the kernel was built with a queue discipline, by the list of what it was built with."""
+    for path in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
+        if path.exists():
+            text = path.read_bytes()
+            text = gzip.decompress(text) if path.suffix == ".gz" else text
+            entry = rf"^CONFIG_NET_{name.upper()}=([ym])$".encode()
+            built = re.search(entry, text, re.MULTILINE)
+            return {b"y": "built in", b"m": "a module"}[built[1]] if built else None
+    return None
+
+
 _Probe = Callable[[str], str | None]
 _WANTED: tuple[tuple[str, str, _Probe, str], ...] = (
     ("pandas", "data frames in notebooks", _package, "pip install 'sojourn[pandas]'"),
@@ -93,6 +108,10 @@ _WANTED: tuple[tuple[str, str, _Probe, str], ...] = (
     ("root", "measure fabric", _root, "sudo"),
     ("ip", "measure fabric", _program, "apt install iproute2"),
     ("tc", "measure fabric", _program, "apt install iproute2"),
+    ("sch_codel", "measure fabric: codel", _discipline, "a kernel that has it"),
+    ("sch_fq_codel", "measure fabric: fq-codel", _discipline, "a kernel that has it"),
+    ("sch_pie", "measure fabric: pie", _discipline, "a kernel that has it"),
+    ("sch_netem", "measure fabric: delay", _discipline, "a kernel that has it"),
     ("fio", "measure array", _program, "apt install fio"),
     ("valgrind", "bench: instructions", _program, "apt install valgrind"),
     ("g++", "bench --beside: ns-3", _program, "apt install g++ libns3-dev"),

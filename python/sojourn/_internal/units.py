@@ -10,13 +10,15 @@ from sojourn._internal.errors import InputError
 
 PS_PER_S = 10**12
 PS_PER_MS = 10**9
+PS_PER_US = 10**6
+US_PER_S = 10**6
 NS_PER_S = 10**9
 BYTES_PER_GB = 10**9
 
 
 def duration(picoseconds: float) -> str:
     """A time with the unit that suits it: `1.2 ms`."""
-    for scale, unit in ((PS_PER_S, "s"), (PS_PER_MS, "ms"), (10**6, "us"), (10**3, "ns")):
+    for scale, unit in ((PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "us"), (10**3, "ns")):
         if abs(picoseconds) >= scale:
             return f"{number(picoseconds / scale)} {unit}"
     return f"{number(picoseconds)} ps"

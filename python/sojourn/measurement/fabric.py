@@ -7,7 +7,7 @@ acknowledgement.
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +21,8 @@ from sojourn.measurement import netns
 from sojourn.measurement.cases import measure_cases
 from sojourn.measurement.load import Load
 from sojourn.measurement.plan import Plan, plan
+from sojourn.measurement.port_queue import check_disciplines
+from sojourn.measurement.sampling import Samples
 from sojourn.measurement.star import Star, built
 from sojourn.measurement.traffic import Carried, Flow, Look, Traffic, connected
 from sojourn.store.ledger import Record, Value
@@ -36,10 +38,11 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of one case: columns as the simulator's, and further figures."""
+    """What came of one case: columns as the simulator's, further figures, a series if asked for."""
 
     columns: dict[str, Column]
     figures: dict[str, Value]
+    series: dict[str, Column] | None = None
 
 
 def measure(study: Study, source: str, directory: RunDirectory, *, command: str) -> int:
@@ -66,6 +69,7 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
     for case in cases:
         _refuse_other_jobs(case, source)
     netns.check()
+    check_disciplines(name for plan in plans.values() for name in plan.disciplines)
     return measure_cases(
         study,
         directory,
@@ -108,7 +112,14 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     measured = _carried(case, planned, offered)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
     return keep(
-        directory, case, replication, measured.columns, measured.figures, wall_s=wall, cpu_s=cpu
+        directory,
+        case,
+        replication,
+        measured.columns,
+        measured.figures,
+        series=measured.series,
+        wall_s=wall,
+        cpu_s=cpu,
     )
 
 
@@ -134,23 +145,36 @@ def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
     with built(planned, pairs) as star, connected(star, planned, flows) as traffic:
         load = Load()
         measured, last = (_over_window if _is_bulk(case) else _to_their_ends)(
-            case, planned, offered, traffic
+            case, planned, offered, star, traffic
         )
         figures = {**_of_ports(star, planned, last.at_s), **_of_connections(last), **load.figures()}
-    return Measured(measured.columns, {**figures, **measured.figures})
+    return replace(measured, figures={**figures, **measured.figures})
 
 
 def _over_window(
-    case: Case, planned: Plan, offered: Outcome, traffic: Traffic
+    case: Case, planned: Plan, offered: Outcome, star: Star, traffic: Traffic
 ) -> tuple[Measured, Look]:
     """Permanent flows, and the last look at them."""
-    first, last = traffic.run(_window(case))
+    begins, ends = _window(case)
+    samples = Samples(star, planned)
+    looks = [(at, samples.look) for at in _every(case, ends)]
+    first, last = traffic.run((begins, ends), looks)
     columns = _columns(offered.columns, planned, first, last)
-    return Measured(columns, {"unfinished": 0, "ideal": _IDEAL}), last
+    series = samples.columns() if looks else None
+    return Measured(columns, {"unfinished": 0, "ideal": _IDEAL}, series), last
+
+
+def _every(case: Case, until_s: float) -> list[float]:
+    """When the ports are looked at, in seconds."""
+    sample = str(case.parameters["sample"])
+    if sample == "none":
+        return []
+    every = quantity(sample) / PS_PER_S
+    return [float(at) for at in np.arange(every, until_s, every)]
 
 
 def _to_their_ends(
-    case: Case, _: Plan, offered: Outcome, traffic: Traffic
+    case: Case, _plan: Plan, offered: Outcome, _star: Star, traffic: Traffic
 ) -> tuple[Measured, Look]:
     """Flows that end: they arrive when the simulator's do, and take what they take from then on."""
     carried = traffic.finish(quantity(str(case.parameters["drain"])) / PS_PER_S)
@@ -220,14 +244,14 @@ def _columns(
 
 def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
     """What the switch's ports sent and dropped, from the first connection to the last look."""
-    ports = [star.port(host) for host in range(len(star.hosts))]
+    ports = star.ports()
     for port in ports:
-        if port["bytes"] > port["packets"] * planned.mtu:
+        if port.bytes > port.packets * planned.mtu:
             raise InputError(
                 f"the kernel sent packets of over {planned.mtu} bytes; nothing measured can be used"
             )
-    shares = [p["bytes"] * 8 / rate for p, rate in zip(ports, planned.rates, strict=True)]
-    drops = sum(port["drops"] for port in ports)
+    shares = [p.bytes * 8 / rate for p, rate in zip(ports, planned.rates, strict=True)]
+    drops = sum(port.drops for port in ports)
     return {
         "drops": drops,
         "packets_dropped_at_switches": drops,

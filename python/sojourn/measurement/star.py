@@ -5,20 +5,21 @@ is held at its two sending ends by a token bucket (tbf), whose queue is the port
 fit is dropped at its tail. Links and queues count IP packets, as the simulator does:
 Ethernet's header is taken off (stab). TCP cuts its packets itself (gso_max_segs 1), so that none is
 larger than the MTU, and no device puts them together again (virtual devices do so only when asked).
+Propagation of both links of a way is at its sending host, before the bucket (netem): round trips
+are the study's, and nothing but the port's own queue is at the switch.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from sojourn.measurement.counters import Counters, Counts
 from sojourn.measurement.netns import Namespace
-from sojourn.measurement.plan import Plan
+from sojourn.measurement.plan import UNLIMITED, Plan
 
 FIRST_PORT = 10_000
 _ETHERNET = 14
 _ROOT = f"root handle 1: stab overhead {-_ETHERNET} linklayer ethernet"
-_UNLIMITED = 2**31 - 1
 _SWITCH = "switch0"
 _HOSTS_ROOM = 10_000_000  # the kernel keeps a socket's packets out of it, see TSQ
 # By so much a bucket's timer may be late before the link loses time; a packet at the least.
@@ -27,25 +28,23 @@ _LATEST_S = 100e-6
 
 @dataclass(frozen=True)
 class Star:
-    """The switch and the hosts; `address(i)` is host i's."""
+    """The hosts, and what the switch counts at its ports; `address(i)` is host i's."""
 
-    switch: Namespace
     hosts: tuple[Namespace, ...]
+    counters: Counters
 
     @staticmethod
     def address(host: int) -> str:
         """The IP address of a host."""
         return f"10.0.0.{host + 1}"
 
-    def port(self, host: int) -> dict[str, int]:
-        """What the switch's port to a host has sent and dropped: bytes, packets, drops.
+    def ports(self) -> list[Counts]:
+        """What the switch's ports have sent and dropped, and what waits there, a host each.
 
         Raises:
-            InputError: iproute2 does not say.
+            InputError: the kernel does not say.
         """
-        said = json.loads(self.switch.show("tc", "-s", "-j", "qdisc", "show", "dev", _port(host)))
-        root = next(queue for queue in said if queue.get("root"))
-        return {name: int(root[name]) for name in ("bytes", "packets", "drops")}
+        return self.counters.read()
 
 
 @contextmanager
@@ -65,23 +64,27 @@ def built(plan: Plan, flows: Sequence[tuple[int, int]]) -> Iterator[Star]:
             stack.callback(made.close)
             return made
 
-        star = Star(namespace(), tuple(namespace() for _ in plan.rates))
-        _lay(star, plan, flows)
-        yield star
+        switch, hosts = namespace(), tuple(namespace() for _ in plan.rates)
+        _link(switch, hosts, plan)
+        _queue(switch, hosts, plan, flows)
+        counters = Counters(switch, [_port(host) for host in range(len(hosts))])
+        stack.callback(counters.close)
+        yield Star(hosts, counters)
 
 
-def _lay(star: Star, plan: Plan, flows: Sequence[tuple[int, int]]) -> None:
+def _link(switch: Namespace, hosts: Sequence[Namespace], plan: Plan) -> None:
+    """Lay the links, and give each host its address and route."""
     quiet = {"ipv6/conf/all/disable_ipv6": 1}
-    star.switch.set(quiet)
+    switch.set(quiet)
     lines = [f"link add name {_SWITCH} type bridge mcast_snooping 0"]
-    for host, namespace in enumerate(star.hosts):
+    for host, namespace in enumerate(hosts):
         end = f"name {_port(host)} mtu {plan.mtu}"
         lines.append(
             f"link add {end} type veth peer name eth0 mtu {plan.mtu} netns {namespace.path}"
         )
         lines.append(f"link set {_port(host)} master {_SWITCH} gso_max_segs 1 up")
-    star.switch.batch("ip", [*lines, f"link set {_SWITCH} up"])
-    for host, (namespace, rate) in enumerate(zip(star.hosts, plan.rates, strict=True)):
+    switch.batch("ip", [*lines, f"link set {_SWITCH} up"])
+    for host, namespace in enumerate(hosts):
         namespace.set(plan.sysctls)
         own = Star.address(host)
         attributes = " ".join(f"{name} {value}" for name, value in plan.route.items())
@@ -94,15 +97,24 @@ def _lay(star: Star, plan: Plan, flows: Sequence[tuple[int, int]]) -> None:
                 f"route add 10.0.0.0/24 dev eth0 src {own} {attributes}",
             ],
         )
-        namespace.batch("tc", [_bucket("eth0", rate, plan.mtu, _HOSTS_ROOM)])
+
+
+def _queue(
+    switch: Namespace, hosts: Sequence[Namespace], plan: Plan, flows: Sequence[tuple[int, int]]
+) -> None:
+    """Put a queue and a rate at both ends of each link."""
+    for host, (namespace, rate) in enumerate(zip(hosts, plan.rates, strict=True)):
+        bucket = _bucket("eth0", rate, plan.mtu, _HOSTS_ROOM)
+        delay = [f"qdisc add dev eth0 parent 1:1 {plan.delaying}"] if plan.delaying else []
+        namespace.batch("tc", [bucket, *delay])
         own_flows = [
             (number, "sport" if destination == host else "dport")
             for number, (source, destination) in enumerate(flows)
             if host in (source, destination)
         ]
-        fair = plan.limit.quantum and own_flows
+        fair = plan.queue.quantum and own_flows
         lines = _fair(host, rate, plan, own_flows) if fair else _fifo(host, rate, plan)
-        star.switch.batch("tc", lines)
+        switch.batch("tc", lines)
 
 
 def _port(host: int) -> str:
@@ -111,12 +123,12 @@ def _port(host: int) -> str:
 
 def _fifo(host: int, rate: int, plan: Plan) -> list[str]:
     """The switch's port to a host: one queue."""
-    device, limit = _port(host), plan.limit
-    if not limit.packets:
-        return [_bucket(device, rate, plan.mtu, limit.size)]
+    device, queue = _port(host), plan.queue
+    if not queue.packets:
+        return [_bucket(device, rate, plan.mtu, queue.size)]
     return [
-        _bucket(device, rate, plan.mtu, _UNLIMITED),
-        f"qdisc add dev {device} parent 1:1 pfifo limit {limit.size}",
+        _bucket(device, rate, plan.mtu, UNLIMITED),
+        f"qdisc add dev {device} parent 1:1 {queue.discipline or f'pfifo limit {queue.size}'}",
     ]
 
 
@@ -137,8 +149,8 @@ def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) ->
         queue = f"1:{number + 2:x}"
         lines += [
             f"class add dev {device} parent 1:1 classid {queue} htb rate 8kbit ceil {rate}bit"
-            f" burst {plan.mtu} cburst {burst} quantum {plan.limit.quantum}",
-            f"qdisc add dev {device} parent {queue} bfifo limit {plan.limit.size // len(flows)}",
+            f" burst {plan.mtu} cburst {burst} quantum {plan.queue.quantum}",
+            f"qdisc add dev {device} parent {queue} bfifo limit {plan.queue.size // len(flows)}",
             f"filter add dev {device} parent 1: protocol ip prio 1 u32"
             f" match ip {side} {FIRST_PORT + number} 0xffff flowid {queue}",
         ]

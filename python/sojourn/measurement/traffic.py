@@ -5,11 +5,13 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from sojourn._internal.errors import InputError, reason
+from sojourn._internal.units import US_PER_S
 from sojourn.measurement import acknowledged
 from sojourn.measurement.plan import Plan
 from sojourn.measurement.star import FIRST_PORT, Star
@@ -83,19 +85,28 @@ class Traffic:
         for number in self._receivers:
             self._poll.register(number, select.EPOLLIN)
 
-    def run(self, looks_s: Sequence[float]) -> list[Look]:
-        """Start each flow in its time, keep it going until the last look; in seconds from now."""
+    def run(
+        self, looks_s: Sequence[float], others: Sequence[tuple[float, Callable[[float], None]]] = ()
+    ) -> list[Look]:
+        """Start each flow in its time, keep it going until the last look; in seconds from now.
+
+        `others` are called in their time, with what it has become.
+        """
+        looks: list[Look] = []
+
+        def look(now_s: float) -> None:
+            looks.append(Look(now_s, tuple(map(TcpInfo.of, self._senders))))
+
+        def start(number: int, _: float) -> None:
+            self._start(number)
+
         self._begin()
-        due: list[tuple[float, int | None]] = [(at, None) for at in looks_s]
-        due += [(flow.start_s, number) for number, flow in enumerate(self._flows)]
-        due.sort(key=lambda event: event[0])
-        looks = []
-        for at, number in due:
+        due: list[tuple[float, Callable[[float], None]]] = [(at, look) for at in looks_s]
+        due += [(flow.start_s, partial(start, number)) for number, flow in enumerate(self._flows)]
+        due += others
+        for at, act in sorted(due, key=lambda event: event[0]):
             self._carry(at)
-            if number is None:
-                looks.append(Look(self._now(), tuple(map(TcpInfo.of, self._senders))))
-            else:
-                self._start(number)
+            act(self._now())
         return looks
 
     def finish(self, drain_s: float) -> list[Carried]:
@@ -160,8 +171,10 @@ def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic
     Raises:
         InputError: one could not be opened.
     """
-    capacity = plan.limit.size * (plan.mtu if plan.limit.packets else 1)
-    in_flight = capacity + plan.mtu * 100  # no flow has more under way than fits the fabric
+    capacity = plan.queue.size * (plan.mtu if plan.queue.packets else 1)
+    on_the_way = max(plan.rates) * 2 * plan.delay_us // (8 * US_PER_S)
+    # no flow has more under way than fits the fabric
+    in_flight = capacity + on_the_way + plan.mtu * 100
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two sockets a flow
     with ExitStack() as stack:
