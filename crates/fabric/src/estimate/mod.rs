@@ -25,7 +25,6 @@ pub use link_model::LinkTimes;
 use crate::case::{FabricCase, Ready};
 use crate::engine::{Cancelled, Progress};
 use crate::flow::Flow;
-use crate::workload::WorkloadContext;
 use crossings::Crossings;
 use link_model::LinkModel;
 use sojourn_core::parameters::{Check, Refusal, Value};
@@ -110,17 +109,13 @@ pub struct Decomposition {
 }
 
 impl Decomposition {
-    /// Draws the flows. `case` has to be [estimable](FabricCase::check_estimable). Refuses flows that wait
-    /// for others.
+    /// Draws the flows. `case` has to be [estimable](FabricCase::check_estimable).
     pub fn new(
         case: &FabricCase,
         settings: &Settings,
         streams: Streams,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Decomposition, Refusal> {
-        let graph = &case.topology.graph();
-        let context = WorkloadContext { graph, packets: &case.packets, read };
-        case.check_known_arrivals(&context, "to estimate")?;
         let ready = case.ready(streams, read)?;
         let crossings = Crossings::new(&ready.network, &ready.jobs.flows, streams);
         let simulated = clustering::choose(&ready, &crossings, settings.cluster);

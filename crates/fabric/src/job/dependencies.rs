@@ -1,7 +1,7 @@
 //! Which messages wait for which, and how many each still waits for.
 
-use super::Lists;
 use crate::flow::Flow;
+use crate::lists::Lists;
 use sojourn_core::{Span, Time};
 
 /// The messages of a simulation that wait for others: the last of its flows. Each has one parent or more,

@@ -1,15 +1,19 @@
 //! The best possible times of flows, and of jobs that are sets of messages.
 
-use super::{Jobs, Role};
+use super::Jobs;
 use crate::flow::{Completion, Ideals};
+use crate::workload::Role;
 use sojourn_core::{Span, Time};
+
+/// The longest best possible time of a set of messages that rows have; a longer one is none.
+const LONGEST: Span = Span::from_ps(i64::MAX as u64);
 
 /// The best possible times of all jobs of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct IdealTimes {
     /// Of each flow, from its begin on; of the response to a request, from the begin of that on.
     pub(crate) flows: Vec<Span>,
-    /// Of each set of messages, from its first begin to its last end.
+    /// Of each set of messages, from its first begin to its last end; [`Span::MAX`] for none.
     pub(crate) sets: Vec<Span>,
 }
 
@@ -32,7 +36,7 @@ impl Jobs {
                 flows[first + waiting] = asked + self.dependencies.delay(waiting) + answered;
             }
         }
-        // Written set by set; a message looks at those of its own set alone.
+        // Written set by set; a message looks at those of its set alone.
         let mut ends = vec![Span::ZERO; if self.sets.is_empty() { 0 } else { flows.len() }];
         let sets = 0..self.sets.len() as u32;
         let sets = sets.map(|set| self.ideal_of_set(set, ideals, &mut ends)).collect();
@@ -70,7 +74,8 @@ impl Jobs {
             let bytes = bytes.fold(0, u64::saturating_add);
             soonest.saturating_add(last.rate.span(bytes)).saturating_add(last.delay)
         });
-        at_hosts.fold(latest, Span::max)
+        let best = at_hosts.fold(latest, Span::max);
+        if best > LONGEST { Span::MAX } else { best }
     }
 
     /// When set number `set` begins, where that is known beforehand: none of its messages waits for one of

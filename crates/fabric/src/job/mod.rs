@@ -1,20 +1,16 @@
 //! Jobs: the flows of all parts of a case in one list, whose row each is in, and which wait for which.
 
 mod dependencies;
-mod graph;
 mod ideal_times;
-mod lists;
 
 pub use dependencies::Dependencies;
 pub(crate) use dependencies::Waiting;
-pub(crate) use graph::Role;
-pub use graph::{JobKind, MessageGraph};
 pub(crate) use ideal_times::IdealTimes;
-pub(crate) use lists::Lists;
 
 use crate::flow::Flow;
-use crate::workload::Drawn;
+use crate::lists::Lists;
 use crate::workload::offered::Offered;
+use crate::workload::{Drawn, JobKind, Role};
 use sojourn_core::Time;
 use std::sync::Arc;
 

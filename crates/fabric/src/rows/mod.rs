@@ -7,8 +7,9 @@ pub use vocabulary::VOCABULARY;
 
 use crate::engine::{Outcome, PacketCounts, Sample};
 use crate::flow::{Completion, Packets};
-use crate::job::{IdealTimes, JobKind, Jobs};
+use crate::job::{IdealTimes, Jobs};
 use crate::topology::Network;
+use crate::workload::JobKind;
 use crate::workload::offered::queue;
 use sojourn_core::parameters::Value;
 use sojourn_core::{Column, Keep, Report, Rows, Span};

@@ -4,9 +4,10 @@ use super::vocabulary::{KIND_NAMES, Kind};
 use super::{PART_NAMES, Played};
 use crate::engine::{Outcome, Watch};
 use crate::flow::Completion;
-use crate::job::{IdealTimes, JobKind, MessageSet, Role};
+use crate::job::{IdealTimes, MessageSet};
 use crate::packet::CLASSES;
 use crate::transport::Tally;
+use crate::workload::{JobKind, Role};
 use sojourn_core::{Column, Job, Rows, Span, Time};
 
 /// Names of the column `class`.

@@ -30,9 +30,11 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
     lengths: &[
         "workload.flows",
         "workload.queries",
+        "workload.iterations",
         "workload.rounds",
         "background.flows",
         "background.queries",
+        "background.iterations",
         "background.rounds",
     ],
     kinds: &[

@@ -1,8 +1,7 @@
 //! Deadlines of flows, and their traffic classes: the terms on which a workload's flows arrive.
 
-use super::Drawn;
+use super::{Drawn, Role};
 use crate::flow::Flow;
-use crate::job::Role;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Shape, Table, Value};
 use sojourn_core::{Bytes, Distribution, Span, Stream, Streams, Time, parameters, variants};

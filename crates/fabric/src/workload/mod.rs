@@ -3,21 +3,25 @@
 mod bulk;
 mod csv;
 pub mod deadlines;
+mod graph;
 mod incast;
 pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
+mod training;
 
-pub use crate::job::{JobKind, MessageGraph};
 pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadlines::{Deadline, FlowTerms};
+pub(crate) use graph::Role;
+pub use graph::{JobKind, MessageGraph};
 pub use incast::Incast;
 pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
+pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
@@ -44,6 +48,7 @@ variants! {
         Csv(Csv),
         Bulk(Bulk),
         Query(Queries),
+        Training(Training),
     }
 }
 

@@ -137,7 +137,7 @@ pub(super) fn scenario(
             let parents = parents(&cast, bytes);
             let from = cast[parents[0] as usize].to;
             waiting.push((parents, Span::from_ns(gap)));
-            // Every fourth not before a time of its own.
+            // Every fourth not before a certain time.
             let own = if bytes % 4 == 0 { now + Span::from_ns(bytes) } else { Time::ZERO };
             (from, own)
         };

@@ -134,13 +134,14 @@ fn circle(lines: &[Line], parents: &[Vec<u32>], left: &[usize], stuck: u32) -> C
     {
         circle.push(next);
     }
-    let number = |place: u32| lines[place as usize].number;
+    let least = (0..circle.len()).min_by_key(|&nth| circle[nth]).expect("a circle");
+    circle.rotate_left(least);
+    let numbers: Vec<usize> = circle.iter().map(|&place| lines[place as usize].number).collect();
     let mut what = "after, in a circle: ".to_owned();
-    for &place in circle.iter().take(NAMED) {
-        write!(what, "line {} waits for ", number(place)).expect("a string");
+    for number in numbers.iter().take(NAMED) {
+        write!(what, "line {number} waits for ").expect("a string");
     }
-    let last = if circle.len() > NAMED { "others and these for " } else { "" };
-    write!(what, "{last}line {}", number(first)).expect("a string");
-    what.push_str(", expected flows that can begin");
-    CsvError { line: number(first), what }
+    let more = if numbers.len() > NAMED { "others, and the last of them for " } else { "" };
+    write!(what, "{more}line {}, expected flows that can begin", numbers[0]).expect("a string");
+    CsvError { line: numbers[0], what }
 }

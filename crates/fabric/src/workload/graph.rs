@@ -1,6 +1,6 @@
 //! Messages as a workload draws them: what each waits for, and which job it is of.
 
-use super::Lists;
+use crate::lists::Lists;
 use sojourn_core::Span;
 
 /// The kind of a job that is a set of messages.
