@@ -106,7 +106,9 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     offered = case.run(replication, Progress())
     if "started_ps" in offered.columns:
         given = case.parameters["workload.file"]
-        raise InputError(f'workload.file = "{given}", expected flows that follow no other, of no job')
+        raise InputError(
+            f'workload.file = "{given}", expected flows that follow no other and are of no job'
+        )
     started, cpu = time.perf_counter(), time.process_time()
     measured = _carried(case, planned, offered)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu

@@ -5,6 +5,8 @@ mod columns;
 mod order;
 
 use super::{Draw, Drawn, JobKind, WorkloadContext};
+use crate::flow::Flow;
+use crate::lists::Lists;
 use columns::{Columns, Line};
 use order::{in_order, with_parents};
 use sojourn_core::files::{OpenQuote, Row, rows};
@@ -118,13 +120,16 @@ pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Drawn, CsvE
         let row = row?;
         columns.line(&row, hosts, largest).map_err(|what| CsvError { line: row.line, what })
     };
+    let no_flows = || nothing("no flows, expected at least one line under the names");
+    if !columns.have_graphs() {
+        let flows = rows.map(|row| line(row).map(|line| line.flow()));
+        let mut flows = flows.collect::<Result<Vec<Flow>, CsvError>>()?;
+        flows.sort_by_key(|flow| flow.arrived);
+        return if flows.is_empty() { Err(no_flows()) } else { Ok(flows.into()) };
+    }
     let mut lines = rows.map(line).collect::<Result<Vec<Line>, CsvError>>()?;
     if lines.is_empty() {
-        return Err(nothing("no flows, expected at least one line under the names"));
-    }
-    if !columns.have_graphs() {
-        lines.sort_by_key(|line| line.flow.arrived);
-        return Ok(lines.into_iter().map(|line| line.flow).collect::<Vec<_>>().into());
+        return Err(no_flows());
     }
     let parents = with_parents(&lines, columns.have_ids())?;
     let order = in_order(&mut lines, &parents)?;
@@ -132,14 +137,14 @@ pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Drawn, CsvE
 }
 
 /// The flows of `lines` in this `order`, in which each stands behind its `parents`, and their jobs.
-fn drawn(lines: &[Line], parents: &[Vec<u32>], order: &[u32]) -> Result<Drawn, CsvError> {
+fn drawn(lines: &[Line], parents: &Lists, order: &[u32]) -> Result<Drawn, CsvError> {
     let mut drawn = Drawn::default();
     let jobs = jobs(lines, &mut drawn)?;
     let mut numbers = vec![0; lines.len()];
     for &place in order {
         let line = &lines[place as usize];
         let own: Vec<u32> =
-            parents[place as usize].iter().map(|&parent| numbers[parent as usize]).collect();
+            parents.of(place).iter().map(|&parent| numbers[parent as usize]).collect();
         let job = line.job.as_deref().map(|name| jobs[name]);
         numbers[place as usize] = drawn.message(line.flow(), &own, line.delay, job);
     }

@@ -2,6 +2,7 @@
 
 use super::CsvError;
 use super::columns::Line;
+use crate::lists::Lists;
 use crate::packet::LATEST_ARRIVAL;
 use sojourn_core::Time;
 use std::collections::BTreeMap;
@@ -11,20 +12,19 @@ use std::fmt::Write;
 const MAX_PARENTS: usize = 200_000_000;
 
 /// For each of `lines` the places of those that it waits for, in a file with a column of ids or without.
-pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Vec<Vec<u32>>, CsvError> {
+pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Lists, CsvError> {
     let places = if have_ids { places(lines)? } else { BTreeMap::new() };
     let place = |name: &str| match have_ids {
         true => places.get(name).copied(),
         false => name.parse().ok().filter(|&place: &u32| (place as usize) < lines.len()),
     };
-    let mut all = 0;
-    let own = |line: &Line| {
-        all += line.after.len();
+    let mut parents = Lists::default();
+    for line in lines {
         let refused = |what: String| CsvError { line: line.number, what };
-        if all > MAX_PARENTS {
+        if parents.items() + line.after.len() > MAX_PARENTS {
             return Err(refused(format!("after, expected at most {MAX_PARENTS} names in all")));
         }
-        let mut own = Vec::with_capacity(line.after.len());
+        let mut own: Vec<(u32, &str)> = Vec::with_capacity(line.after.len());
         for name in &line.after {
             let parent = place(name).ok_or_else(|| match have_ids {
                 true => refused(format!("after {name:?}, expected the id of another line")),
@@ -41,14 +41,15 @@ pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Vec<Vec<u32
                      {from}"
                 )));
             }
-            if own.contains(&parent) {
-                return Err(refused(format!("after {name:?} twice, expected it once")));
-            }
-            own.push(parent);
+            own.push((parent, name));
         }
-        Ok(own)
-    };
-    lines.iter().map(own).collect()
+        own.sort_unstable();
+        if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(refused(format!("after {:?} twice, expected it once", pair[1].1)));
+        }
+        parents.push(own.into_iter().map(|(parent, _)| parent));
+    }
+    Ok(parents)
 }
 
 /// The place of each line with an id.
@@ -66,12 +67,12 @@ fn places(lines: &[Line]) -> Result<BTreeMap<&str, u32>, CsvError> {
 
 /// An order of `lines` by time of arrival, those with `parents` behind the others and behind their parents.
 /// The arrival time of a line with parents becomes the soonest begin that these and their delays allow.
-pub(super) fn in_order(lines: &mut [Line], parents: &[Vec<u32>]) -> Result<Vec<u32>, CsvError> {
+pub(super) fn in_order(lines: &mut [Line], parents: &Lists) -> Result<Vec<u32>, CsvError> {
     let mut order = behind_parents(lines, parents)?;
     for &place in &order {
-        let ready =
-            |&parent: &u32| lines[parent as usize].flow.arrived + lines[place as usize].delay;
-        let ready = parents[place as usize].iter().map(ready).max().unwrap_or(Time::ZERO);
+        let delay = lines[place as usize].delay;
+        let ready = |&parent: &u32| lines[parent as usize].flow.arrived + delay;
+        let ready = parents.of(place).iter().map(ready).max().unwrap_or(Time::ZERO);
         let line = &mut lines[place as usize];
         line.flow.arrived = line.flow.arrived.max(ready);
         if line.flow.arrived > Time::ZERO + LATEST_ARRIVAL {
@@ -82,28 +83,25 @@ pub(super) fn in_order(lines: &mut [Line], parents: &[Vec<u32>]) -> Result<Vec<u
             return Err(CsvError { line: line.number, what });
         }
     }
-    order.sort_by_key(|&place| {
-        (!parents[place as usize].is_empty(), lines[place as usize].flow.arrived)
-    });
+    order.sort_by_key(|&place| (!parents.of(place).is_empty(), lines[place as usize].flow.arrived));
     Ok(order)
 }
 
 /// The places of `lines`, each behind those of its `parents` (Kahn 1962): in the order of the file, as far as
 /// that goes.
-fn behind_parents(lines: &[Line], parents: &[Vec<u32>]) -> Result<Vec<u32>, CsvError> {
-    let mut left: Vec<usize> = parents.iter().map(Vec::len).collect();
-    let mut children = vec![Vec::new(); lines.len()];
-    for (child, parents) in (0..).zip(parents) {
-        for &parent in parents {
-            children[parent as usize].push(child);
-        }
-    }
+fn behind_parents(lines: &[Line], parents: &Lists) -> Result<Vec<u32>, CsvError> {
     let all = 0..lines.len() as u32;
+    let mut left: Vec<usize> = all.clone().map(|place| parents.of(place).len()).collect();
+    let pairs = all.clone().flat_map(|child| {
+        let own = parents.of(child).iter();
+        own.map(move |&parent| (parent, child))
+    });
+    let children = Lists::grouped(lines.len(), pairs);
     let mut order: Vec<u32> = all.filter(|&place| left[place as usize] == 0).collect();
     let mut next = 0;
     while let Some(&place) = order.get(next) {
         next += 1;
-        for &child in &children[place as usize] {
+        for &child in children.of(place) {
             left[child as usize] -= 1;
             if left[child as usize] == 0 {
                 order.push(child);
@@ -121,10 +119,10 @@ const NAMED: usize = 8;
 
 /// The message about a circle of lines that wait for each other. Line `stuck` is in one or waits for one;
 /// `left` says how many parents of each line wait for themselves.
-fn circle(lines: &[Line], parents: &[Vec<u32>], left: &[usize], stuck: u32) -> CsvError {
+fn circle(lines: &[Line], parents: &Lists, left: &[usize], stuck: u32) -> CsvError {
     let waits = |place: u32| {
-        let own = parents[place as usize].iter().copied();
-        own.into_iter().find(|&parent| left[parent as usize] > 0).expect("a parent that waits")
+        let mut own = parents.of(place).iter().copied();
+        own.find(|&parent| left[parent as usize] > 0).expect("a parent that waits")
     };
     // After as many steps as there are lines, the walk is inside of the circle.
     let first = (0..lines.len()).fold(stuck, |place, _| waits(place));
