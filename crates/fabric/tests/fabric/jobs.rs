@@ -269,7 +269,7 @@ fn arrival_times_have_to_be_known_to_the_ideal_and_to_estimates() {
     assert_eq!(refusal.path, ["workload", "kind"]);
 
     let hashed = PacketScheme { balance: Balance::Ecmp, ..known("DCTCP") };
-    let lab = Lab::new(single_switch(4), hashed);
+    let lab = Lab { completion: Completion::Receiver, ..Lab::new(single_switch(4), hashed) };
     let case = lab.case(listed());
     let refusal = case.check_estimable(&read(waits)).expect_err("a flow waits");
     assert_eq!(refusal.expected, "flows none of which waits for another, to estimate");
