@@ -10,6 +10,8 @@ use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
 use crate::transport::Setup;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Span, Streams, Time};
 use std::sync::Arc;
@@ -231,4 +233,23 @@ pub(super) fn classes(between: Between) -> QueueKind {
         inside: vec![QueueKind::PFabric(best), QueueKind::DropTail(line)],
         between,
     })
+}
+
+/// What is tested on random scenarios are graphs: messages with several parents, and chains of them.
+#[test]
+fn messages_wait_for_several_others() {
+    let mut runner = TestRunner::deterministic();
+    let scheme = PacketScheme::known("DCTCP").expect("a scheme of the list");
+    let strategy = (topologies(), flows(), any::<u64>());
+    let (mut several, mut chained) = (0, 0);
+    for _ in 0..200 {
+        let (topology, flows, seed) = strategy.new_tree(&mut runner).expect("a scenario").current();
+        let (scenario, _) = scenario(&topology, &scheme, &flows, seed);
+        let graph = &scenario.dependencies;
+        let first = graph.first(&scenario.flows) as u32;
+        let parents = (0..graph.count()).map(|waiting| graph.parents(waiting));
+        several += usize::from(parents.clone().any(|parents| parents.len() > 1));
+        chained += usize::from(parents.flatten().any(|&parent| parent >= first));
+    }
+    assert!(several > 50 && chained > 50, "of 200: {several} with several, {chained} in chains");
 }
