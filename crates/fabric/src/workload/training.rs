@@ -93,8 +93,7 @@ impl Draw for Training {
                     let bytes = self.size.0 / workers + u64::from(chunk < self.size.0 % workers);
                     let next = (worker + 1) % workers;
                     let flow = Flow::new(worker as u16, next as u16, bytes, soonest);
-                    let parent = parent.as_ref().map_or(&[][..], std::slice::from_ref);
-                    drawn.message(flow, parent, delay, Some(job));
+                    drawn.message(flow, parent.as_slice(), delay, Some(job));
                 }
             }
         }
