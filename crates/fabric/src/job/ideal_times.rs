@@ -25,45 +25,58 @@ impl Jobs {
         ideals: &mut Ideals<'_>,
         completion: Completion,
     ) -> IdealTimes {
-        let mut flows: Vec<Span> =
-            self.flows.iter().map(|flow| ideals.of(flow, completion)).collect();
+        let until = |ideals: &mut Ideals<'_>, completion| -> Vec<Span> {
+            self.flows.iter().map(|flow| ideals.of(flow, completion)).collect()
+        };
+        let mut flows = until(ideals, completion);
+        if self.sets.is_empty() {
+            return IdealTimes { flows, sets: Vec::new() };
+        }
+        let alone = match completion {
+            Completion::Receiver => flows.clone(),
+            Completion::Sender => until(ideals, Completion::Receiver),
+        };
         let first = self.first_waiting();
         for waiting in 0..self.dependencies.count() {
-            if self.owners[first + waiting].role == Role::Response {
-                let request = self.dependencies.parents(waiting)[0];
-                let asked = ideals.one_way(&self.flows[request as usize]);
-                let answered = ideals.one_way(&self.flows[first + waiting]);
-                flows[first + waiting] = asked + self.dependencies.delay(waiting) + answered;
+            let number = first + waiting;
+            if self.owners[number].role == Role::Response {
+                let asked = alone[self.dependencies.parents(waiting)[0] as usize];
+                flows[number] = asked + self.dependencies.delay(waiting) + alone[number];
             }
         }
         // Written set by set; a message looks at those of its set alone.
-        let mut ends = vec![Span::ZERO; if self.sets.is_empty() { 0 } else { flows.len() }];
+        let mut ends = vec![Span::ZERO; flows.len()];
         let sets = 0..self.sets.len() as u32;
-        let sets = sets.map(|set| self.ideal_of_set(set, ideals, &mut ends)).collect();
+        let sets = sets.map(|set| self.ideal_of_set(set, ideals, &alone, &mut ends)).collect();
         IdealTimes { flows, sets }
     }
 
-    /// The best possible time of set number `set`. It is not over before the last message of any chain would
-    /// be, each alone in the fabric, nor before all that a host receives has crossed the host's link, one
-    /// after the other from the moment that the first of it can be there. Puts the ends of its messages
-    /// alone into `ends`.
-    fn ideal_of_set(&self, set: u32, ideals: &mut Ideals<'_>, ends: &mut [Span]) -> Span {
-        let members = self.members.of(set);
+    /// The best possible time of set number `set`, whose messages take as long as `alone` says. It is not over
+    /// before the last message of any chain would be, each alone in the fabric, nor before all that a host
+    /// receives has crossed the host's link, one after the other from the moment that the first of it can
+    /// be there. Puts the ends of its messages into `ends`.
+    fn ideal_of_set(
+        &self,
+        set: u32,
+        ideals: &mut Ideals<'_>,
+        alone: &[Span],
+        ends: &mut [Span],
+    ) -> Span {
         let origin = self.known_begin(set);
         let mut latest = Span::ZERO;
         let mut received = Vec::new();
-        for &number in members {
+        for &number in self.members.of(set) {
             let flow = &self.flows[number as usize];
             let own = origin.map_or(Span::ZERO, |origin| flow.arrived.since(origin));
             let (parents, delay) = self.waits_for(number);
             let parents = parents.iter().filter(|&&parent| self.is_of(set, parent));
             let ready = parents.map(|&parent| ends[parent as usize].saturating_add(delay)).max();
             let begin = own.max(ready.unwrap_or(Span::ZERO));
-            let end = begin.saturating_add(ideals.one_way(flow));
+            let end = begin.saturating_add(alone[number as usize]);
             ends[number as usize] = end;
             latest = latest.max(end);
             if self.owners[number as usize].role != Role::Request {
-                received.push((flow.to, ideals.waiting(flow, end), flow.bytes));
+                received.push((flow.to, ideals.at_last_link(flow, begin), flow.bytes));
             }
         }
         received.sort_unstable();
