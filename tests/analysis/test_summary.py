@@ -469,6 +469,15 @@ def test_queries_have_their_times_in_a_table(tmp_path):
     assert "query" not in repr(plain)
 
 
+def test_jobs_have_their_times_in_a_table(tmp_path):
+    kinds = ["flow", "flow", "flow", "job", "job"]
+    summary = make_run(tmp_path / "r", [Made({}, [1e6, 2e6, 5, 2e6, 4e6], kind=kinds)]).summary()
+    (line,) = [line for line in repr(summary).splitlines() if line.startswith(" job ")]
+    assert line.split()[1:10] == ["2", "0", "0", "3", "3", "3.8", "3.9", "3.98", "4"]
+    assert "completion time of a job: from the begin of its first message" in repr(summary)
+    assert {e.kind for e in summary} == {"flow", "job"}
+
+
 def test_a_busy_queue_is_not_made_to_look_idle_by_its_warmup(tmp_path):
     generator = np.random.default_rng(20)
     cases = [

@@ -267,6 +267,32 @@ def test_a_study_of_flows_in_a_file_runs_again_from_anywhere(command, tmp_path, 
     assert command("show", place / "r").code == 0
 
 
+def test_jobs_of_flows_in_a_file_are_shown(command, tmp_path, monkeypatch):
+    """The last flow waits for two others: its job ends a packet's way after them."""
+    monkeypatch.chdir(tmp_path)
+    Path("flows.csv").write_text(
+        "id,src,dst,size_bytes,arrival,after,delay,job\n"
+        "a,0,2,1460,0s,,,sum\nb,1,2,1460,0s,,,sum\nc,2,3,1460,,a b,50us,sum\nd,3,0,1460,1us,,,\n"
+    )
+    sizes = 'kind = "poisson"\nsizes = "websearch"\nload = 0.5\nflows = 60\n'
+    Path("s.toml").write_text(STUDY.replace(sizes, 'kind = "csv"\nfile = "flows.csv"\n'))
+    assert command("run", "s.toml", "--out", "r").code == 0
+    rows = sojourn.load("r").rows
+    assert rows["kind"].to_pylist() == ["flow"] * 4 + ["job"]
+    assert rows["of_job"].to_pylist() == [4, 4, None, 4, 4]
+    assert rows["src"].to_pylist()[-1] is None
+    began, ended = rows["arrived_ps"].to_pylist(), rows["finished_ps"].to_pylist()
+    assert began[3] == max(ended[:2]) + 50_000_000
+    assert (began[4], ended[4]) == (0, ended[3])
+    shown = command("show", "r", "--json").document
+    assert {estimate["kind"] for estimate in shown} == {"flow", "job"}
+    assert "completion time of a job" in command("show", "r").out
+    Path("flows.csv").write_text("src,dst,size_bytes,arrival,after\n0,1,5,0s,1\n1,0,5,0s,0\n")
+    refused = command("run", "s.toml", "--out", "circle")
+    assert refused.code == 2
+    assert "line 2: after, in a circle: line 2 waits for line 3" in refused.err
+
+
 def read_until(terminal: int, pattern: str, deadline_s: float) -> str:
     """What a terminal shows until the pattern appears, escape sequences left out."""
     seen = b""

@@ -346,6 +346,18 @@ def test_queries_have_a_picture_of_their_own(tmp_path):
     assert len(slowdown.get_lines()) == 1
 
 
+def test_jobs_are_drawn_beside_their_flows(tmp_path):
+    made = Made({}, [2, 9, 1e9, 3e9], kind=["flow", "flow", "job", "job"])
+    run = make_run(tmp_path / "r", [made])
+    slowdown, completion_time = run.plot("cdf").axes
+    assert (slowdown.get_title(), completion_time.get_title()) == (
+        "flows, all sizes",
+        "jobs, all sizes",
+    )
+    (line,) = completion_time.get_lines()
+    assert line.get_xdata().tolist() == pytest.approx([1, 1, 3])
+
+
 def test_requests_are_drawn_in_milliseconds(tmp_path):
     cases = [Made({"rate": f"{n}/s"}, [1, 2, 3], kind=["request"] * 3) for n in (20, 5, 100)]
     run = make_run(tmp_path / "r", cases)

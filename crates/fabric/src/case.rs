@@ -133,6 +133,17 @@ impl FabricCase {
         }
     }
 
+    /// Refuses flows that wait for others; `purpose` says what for their arrival times have to be known.
+    pub(crate) fn check_known_arrivals(
+        &self,
+        context: &WorkloadContext<'_>,
+        purpose: &str,
+    ) -> Result<(), Refusal> {
+        self.sources().try_for_each(|(key, source)| {
+            source.check_known_arrivals(context, purpose).map_err(|refusal| refusal.under(key))
+        })
+    }
+
     /// The parts that draw jobs, and their keys.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &Workload)> {
         PART_NAMES
@@ -165,6 +176,9 @@ impl FabricCase {
     pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
         let context =
             WorkloadContext { graph: &self.topology.graph(), packets: &self.packets, read };
+        if let Scheme::Ideal(_) = self.scheme {
+            self.check_known_arrivals(&context, "for the scheme Ideal")?;
+        }
         let mut jobs = 0;
         for (key, source) in self.sources() {
             jobs += source.count(&context, jobs).map_err(|refusal| refusal.under(key))?;
@@ -192,7 +206,7 @@ impl FabricCase {
                 source.draw(&context, own).map_err(|refusal| refusal.under(key))
             })
             .collect();
-        let jobs = Jobs::new(drawn?);
+        let jobs = Jobs::new(&drawn?);
         let drained = jobs.last_arrival().map(|last| last + self.drain);
         Ok(Ready {
             scheme: self.scheme.clone(),
@@ -220,13 +234,12 @@ impl Ready {
         progress: &Progress,
     ) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
-        let of_flows = self.jobs.ideals(&mut ideals, self.completion);
-        let of_queries = self.jobs.query_ideals(&mut ideals, &of_flows);
+        let best = self.jobs.ideal_times(&mut ideals, self.completion);
         let outcome = match &self.scheme {
             Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
             Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
         };
-        Ok(report(keep, self.played(), &of_flows, &of_queries, &outcome))
+        Ok(report(keep, self.played(), &best, &outcome))
     }
 
     /// The jobs and the fabric, for rows.
@@ -251,7 +264,7 @@ impl Ready {
             hosts: self.hosts.clone(),
             balance: scheme.balance,
             flows: self.jobs.flows.clone(),
-            after: self.jobs.after.clone(),
+            dependencies: self.jobs.dependencies.clone(),
             watches: self.jobs.watches.clone(),
             smallest: self.packets.smallest(),
             largest: self.packets.full().max(self.packets.ack.0 as u16),
@@ -298,7 +311,7 @@ impl Ready {
         let last = acknowledged.iter().filter(|at| **at != Time::NEVER).max();
         Ok(Outcome {
             tallies: vec![Tally::default(); flows.len()],
-            started: Vec::new(),
+            began: Vec::new(),
             watched: Vec::new(),
             counts: PacketCounts::default(),
             memory_peaks: Vec::new(),

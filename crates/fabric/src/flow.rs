@@ -193,17 +193,15 @@ impl<'a> Ideals<'a> {
         Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
     }
 
-    /// The time after which an answer that is done after `alone` at best can begin to cross the client's
-    /// link.
-    pub(crate) fn waiting(&mut self, answer: &Flow, alone: Span) -> Span {
-        let begun = alone - self.one_way(answer);
+    /// The time after which a flow that begins after `begin` can begin to cross the link to its receiver.
+    pub(crate) fn at_last_link(&mut self, flow: &Flow, begin: Span) -> Span {
         // A queue may let a short last packet go first.
         let packets = self.packets;
-        let short = packets.wire(packets.last_payload(answer.bytes));
-        let (out, _) = self.trip(answer);
+        let short = packets.wire(packets.last_payload(flow.bytes));
+        let (out, _) = self.trip(flow);
         let first = |hop: &Hop| if hop.cuts { packets.smallest() } else { short };
         let cross = |hop: &Hop| hop.link.rate.span(first(hop).into()) + hop.link.delay;
-        begun + out[..out.len() - 1].iter().map(cross).sum::<Span>()
+        begin.saturating_add(out[..out.len() - 1].iter().map(cross).sum::<Span>())
     }
 
     /// Completion time of a flow alone, its packets on one path and in order.
@@ -218,10 +216,6 @@ impl<'a> Ideals<'a> {
         let packets = self.packets;
         let (out, back) = self.until(flow, completion);
         ideal_fct(packets, flow.bytes, out, back)
-    }
-
-    pub(crate) fn one_way(&mut self, flow: &Flow) -> Span {
-        self.of(flow, Completion::Receiver)
     }
 
     /// The hops of a flow, and those of its last acknowledgement as far as it is waited for.

@@ -13,6 +13,7 @@ pub mod flow;
 pub mod hosts;
 pub mod ideal;
 mod job;
+mod lists;
 pub mod packet;
 pub mod path;
 pub mod queue;

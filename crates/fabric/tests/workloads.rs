@@ -171,15 +171,16 @@ fn an_incast_has_one_receiver_a_round() {
 fn a_list_of_flows_is_read_in_any_order() {
     let text =
         "# a comment\n\ndst, src ,arrival,size_bytes,deadline\n1,0,12us,1460,\n2,1,0.5us,99,3ms\n";
-    let flows = parse_flows(text, 3, u64::MAX).expect("flows");
+    let flows = parse_flows(text, 3, u64::MAX).expect("flows").flows;
     let seen: Vec<_> = flows
         .iter()
         .map(|f| (f.from, f.to, f.bytes, f.arrived.ps(), f.deadline.since(f.arrived)))
         .collect();
     assert_eq!(seen[0], (1, 2, 99, 500_000, Span::from_ms(3)));
     assert_eq!((seen[1].0, seen[1].1, seen[1].2, seen[1].3), (0, 1, 1460, 12_000_000));
-    let seconds =
-        parse_flows("src,dst,size_bytes,arrival_s\n0,1,5,0.25\n", 2, u64::MAX).expect("flows");
+    let seconds = parse_flows("src,dst,size_bytes,arrival_s\n0,1,5,0.25\n", 2, u64::MAX)
+        .expect("flows")
+        .flows;
     assert_eq!(seconds[0].arrived.ps(), 250_000_000_000);
 }
 
@@ -226,7 +227,8 @@ proptest! {
     ) {
         let text = lines.join("\n");
         match parse_flows(&text, 12, u64::MAX) {
-            Ok(flows) => {
+            Ok(drawn) => {
+                let flows = drawn.flows;
                 prop_assert!(!flows.is_empty());
                 prop_assert!(flows.iter().all(|f| f.from < 12 && f.to < 12 && f.from != f.to));
             }

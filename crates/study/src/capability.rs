@@ -28,7 +28,7 @@ pub(crate) trait OfferedLoad {
 /// Links that can be simulated one by one, each with the flows that cross it: `sojourn estimate`.
 pub(crate) trait LinkDecomposition {
     /// Refuses what no estimate can be made of.
-    fn check_estimable(&self) -> Result<(), Refusal>;
+    fn check_estimable(&self, open: Open<'_>) -> Result<(), Refusal>;
 
     /// One replication, its flows drawn and put onto the links that they cross.
     fn decompose(

@@ -2,11 +2,10 @@
 //!
 //! The study is one of a fabric, with a table `estimate` beside its own parts or without.
 
-use crate::capability::LinkDecomposition;
 use crate::document::{self, Document};
 use crate::error::SpecError;
 use crate::model::Topic;
-use crate::study::{Case, Study};
+use crate::study::{Case, Study, open};
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
 use sojourn_fabric::Decomposition;
 use sojourn_fabric::estimate::Settings;
@@ -44,7 +43,7 @@ impl Estimate {
                 Refusal::value(&given, expected).under("model")
             });
             links
-                .and_then(LinkDecomposition::check_estimable)
+                .and_then(|links| links.check_estimable(&open))
                 .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
         }
         Ok(Estimate { study, settings })

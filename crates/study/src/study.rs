@@ -264,7 +264,7 @@ fn located(base: &Path, name: &str) -> String {
 
 /// Opens a regular file. Refuses pipes and devices: a study's files are read when it is checked, and
 /// again for each replication.
-fn open(name: &str) -> Result<Box<dyn BufRead>, String> {
+pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, String> {
     let what = fs::metadata(name).map_err(|error| error.to_string())?;
     if !what.is_file() && !what.is_dir() {
         return Err(

@@ -81,8 +81,8 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
 
 def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
-    if kind == "query":
-        raise InputError(f'{source}: workload.kind = "query", expected flows that follow no other')
+    if kind in {"query", "training"}:
+        raise InputError(f'{source}: workload.kind = "{kind}", expected flows that follow no other')
     if not _is_bulk(case) and case.parameters["completion"] != "sender":
         raise InputError(
             f'{source}: completion = "receiver", expected "sender": on the kernel it is the sender'
@@ -108,6 +108,11 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     case, replication = task.case, task.replication
     # which flows start when: the simulator's own draw, so that both do the same
     offered = case.run(replication, Progress())
+    if "started_ps" in offered.columns:
+        given = case.parameters["workload.file"]
+        raise InputError(
+            f'workload.file = "{given}", expected flows that follow no other and are of no job'
+        )
     started, cpu = time.perf_counter(), time.process_time()
     measured = _carried(case, planned, offered)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu

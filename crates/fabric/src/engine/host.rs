@@ -119,14 +119,15 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// Starts the flows that follow those which have arrived whole at `host`. `arrivals` is what still
+    /// Starts the flows that waited for those which have arrived whole at `host`. `arrivals` is what still
     /// arrives in the window that ends at `ends`.
     #[cold]
     fn follow(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
         let (fabric, now) = (&mut self.fabric, self.outbox.now);
+        let graph = (&*self.scenario.flows, &*self.scenario.dependencies);
         for flow in self.outbox.arrived.drain(..) {
             self.received[flow as usize] = now;
-            self.followers.arrived(flow, now, &self.scenario.after, |flow, at| {
+            self.waiting.arrived(flow, now, graph, |flow, at| {
                 fabric.note(host, start_note(at, flow), ends, arrivals);
             });
         }

@@ -24,7 +24,7 @@ mod shared_memory;
 mod tests;
 mod timing_wheel;
 
-pub use crate::job::{After, Watch};
+pub use crate::job::{Dependencies, Watch};
 pub use parallel::simulate_on_threads;
 pub use sampling::Sample;
 pub(crate) use scenario::SHORTEST_LOOKAHEAD;
@@ -33,7 +33,7 @@ pub use sojourn_core::{Cancelled, Progress};
 
 use crate::flow::Flow;
 use crate::hosts::HostPort;
-use crate::job::Followers;
+use crate::job::Waiting;
 use crate::packet::{Kind, PacketId};
 use crate::queue::{Builder, Queue, QueueKind};
 use crate::transport::{Outbox, Tally, Transport};
@@ -123,7 +123,7 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     transport: T,
     received: Vec<Time>,
     acknowledged: Vec<Time>,
-    followers: Followers,
+    waiting: Waiting,
     watched: Vec<Tally>,
     samples: Samples,
     /// Flows that can finish, and watches, of all sides.
@@ -200,7 +200,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             transport,
             received: vec![Time::NEVER; scenario.flows.len()],
             acknowledged: vec![Time::NEVER; scenario.flows.len()],
-            followers: Followers::new(scenario.flows.len(), &scenario.after),
+            waiting: Waiting::new(&scenario.dependencies),
             watched: vec![Tally::default(); scenario.watches.len()],
             all,
             own,
@@ -330,8 +330,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
         debug_assert!(self.switches.hold(&self.fabric.routing, &self.ports, &self.fabric.arena));
         self.call_back();
-        let Engine { received, acknowledged, followers, .. } = &mut self;
-        for at in received.iter_mut().chain(acknowledged).chain(&mut followers.started) {
+        let Engine { received, acknowledged, waiting, .. } = &mut self;
+        for at in received.iter_mut().chain(acknowledged).chain(&mut waiting.began) {
             if *at > horizon {
                 *at = Time::NEVER;
             }
@@ -353,7 +353,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy,
             counts: *counts,
-            started: self.followers.started,
+            began: self.waiting.began,
             watched: self.watched,
             memory_peaks: self.switches.peaks(),
             samples: self.samples.taken(),
@@ -395,7 +395,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     /// Leaves a note at the source of every flow that arrives before `ends`.
     #[inline(never)]
     fn start_flows(&mut self, ends: Time) {
-        while let Some(flow) = self.scenario.flows.get(self.next_flow)
+        let flows = self.scenario.independent();
+        while let Some(flow) = flows.get(self.next_flow)
             && flow.arrived < ends
         {
             let host = flow.from.into();
@@ -404,7 +405,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             }
             self.next_flow += 1;
         }
-        let next = self.scenario.flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
+        let next = flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
         let last = next.min(self.scenario.horizon + Span::from_s(1));
         self.quiet_until = self.fabric.links.wheel.window_of(last);
     }

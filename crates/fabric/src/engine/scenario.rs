@@ -5,7 +5,7 @@ use super::sampling::{self, Sample};
 use super::timing_wheel::REACH;
 use crate::flow::Flow;
 use crate::hosts::Hosts;
-use crate::job::{After, Watch};
+use crate::job::{Dependencies, Watch};
 use crate::packet::PacketArena;
 use crate::path::Balance;
 use crate::queue::{FifoAhead, QueueKind};
@@ -26,10 +26,10 @@ pub struct Scenario {
     pub hosts: Hosts,
     /// How packets choose among paths.
     pub balance: Balance,
-    /// All flows by arrival time; behind them those that follow others.
+    /// All flows by arrival time; behind them those that wait for others.
     pub flows: Arc<[Flow]>,
-    /// For each of the last flows the one it follows.
-    pub after: Arc<[After]>,
+    /// Which of the last flows wait for which.
+    pub dependencies: Arc<Dependencies>,
     /// Measurements of single flows over a time.
     pub watches: Arc<[Watch]>,
     /// Size of the smallest packet, in bytes.
@@ -54,6 +54,11 @@ const MAX_WINDOW: Span = Span::from_ps(1 << 28);
 pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
 
 impl Scenario {
+    /// The flows that wait for no other, by arrival time.
+    pub(super) fn independent(&self) -> &[Flow] {
+        &self.flows[..self.dependencies.first(&self.flows)]
+    }
+
     /// The lookahead: the least time from a port to the next node.
     pub(super) fn lookahead(&self) -> Span {
         let links = self.network.links.iter().map(|link| ExactTiming::new(link, self.smallest));
@@ -130,8 +135,8 @@ pub struct Outcome {
     pub acknowledged: Vec<Time>,
     /// Resends, time-outs and progress of each flow.
     pub tallies: Vec<Tally>,
-    /// When each flow that follows another started; [`Time::NEVER`] if it never did.
-    pub started: Vec<Time>,
+    /// When each flow that waits for others began; [`Time::NEVER`] if it never did.
+    pub began: Vec<Time>,
     /// Resends, time-outs and progress of each watched flow during its watch.
     pub watched: Vec<Tally>,
     /// Totals of packets.
@@ -164,7 +169,7 @@ impl Outcome {
         for part in parts {
             join(&mut all.received, part.received, Time::min);
             join(&mut all.acknowledged, part.acknowledged, Time::min);
-            join(&mut all.started, part.started, Time::min);
+            join(&mut all.began, part.began, Time::min);
             join(&mut all.memory_peaks, part.memory_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
             all.counts = all.counts + part.counts;

@@ -10,11 +10,16 @@ use crate::scheme::Scheme;
 use crate::switch_memory::Buffer;
 use crate::topology::Forwarding;
 use crate::transport::TransportKind;
+use crate::workload::WorkloadContext;
 use sojourn_core::parameters::{Refusal, Value};
 
 impl FabricCase {
-    /// Refuses what makes links depend on each other, or flows on other flows.
-    pub fn check_estimable(&self) -> Result<(), Refusal> {
+    /// Refuses what makes links depend on each other, or flows on other flows; `read` reads files that it
+    /// names.
+    pub fn check_estimable(
+        &self,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<(), Refusal> {
         let refuse = |given: &str, expected: &str, path: &[&str]| {
             let refusal = Refusal::value(&Value::Text(given.to_owned()), expected);
             Err(path.iter().rev().fold(refusal, |refusal, key| refusal.under(key)))
@@ -65,7 +70,9 @@ impl FabricCase {
             let expected = format!("at most {MOST_HOSTS} hosts to estimate");
             return refuse(self.topology.name(), &expected, &["topology"]);
         }
-        Ok(())
+        let graph = &self.topology.graph();
+        let context = WorkloadContext { graph, packets: &self.packets, read };
+        self.check_known_arrivals(&context, "to estimate")
     }
 }
 

@@ -32,7 +32,7 @@ impl Decomposition {
         let delays = self.delays(times);
         let (network, flows) = (&self.ready.network, &self.ready.jobs.flows);
         let mut best = Ideals::new(network, &self.ready.packets);
-        let ideals = self.ready.jobs.ideals(&mut best, self.ready.completion);
+        let ideals = self.ready.jobs.ideal_times(&mut best, self.ready.completion);
         let ends = (0..).zip(&**flows).map(|(number, flow)| {
             let found = self.delay(number, flow, &delays);
             let mut end = |completion, delay: fn([u64; 2]) -> u64| {
@@ -48,7 +48,7 @@ impl Decomposition {
         let last = acknowledged.iter().copied().filter(|at| *at != Time::NEVER).max();
         let outcome = Outcome {
             tallies: vec![Tally::default(); flows.len()],
-            started: Vec::new(),
+            began: Vec::new(),
             watched: Vec::new(),
             samples: Vec::new(),
             counts: PacketCounts::default(),
@@ -59,9 +59,10 @@ impl Decomposition {
             acknowledged,
         };
         let Report { mut rows, series, totals } =
-            report(Keep::Rows, self.ready.played(), &ideals, &[], &outcome);
+            report(Keep::Rows, self.ready.played(), &ideals, &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
-        rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
+        let count = rows.ints("job").len();
+        rows.push("method", Column::Name(vec![0; count], vec!["estimate"]));
         let known = |(name, _): &(String, Value)| {
             ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
         };

@@ -166,7 +166,7 @@ impl<'a> LinkModel<'a> {
             network: graph.network().into(),
             memories: [].into(),
             nic: graph.nics().map(|link| link.rate).collect(),
-            jobs: Jobs::new(vec![Drawn::from(flows)]),
+            jobs: Jobs::new(&[Drawn::from(flows)]),
             completion: self.ready.completion,
             horizon: self.ready.horizon,
             sample: None,

@@ -1,6 +1,6 @@
 //! Deadlines of flows, and their traffic classes: the terms on which a workload's flows arrive.
 
-use super::Query;
+use super::{Drawn, Role};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Shape, Table, Value};
@@ -157,7 +157,8 @@ impl Setting for Deadline {
 }
 
 parameters! {
-    /// What is asked for the flows of a workload, whatever its kind; for a query as a whole.
+    /// What is asked for the flows of a workload, whatever its kind; for a query,
+    /// or another job of several messages, as a whole.
     pub struct FlowTerms: "terms" {
         /// How long each flow may take, from its arrival on. A flow that comes with a deadline of
         /// its own keeps it, and one that never ends has none.
@@ -209,21 +210,31 @@ impl FlowTerms {
         }
     }
 
-    /// Sets the terms of `flows`. They come from separate streams: arrivals, pairs and sizes
-    /// are the same under all terms, and a flow keeps its place in the draw whatever becomes of
-    /// others.
-    pub(super) fn set(&self, flows: &mut [Flow], streams: Streams) {
-        self.set_deadlines(flows, streams);
-        self.set_classes(flows, streams);
-    }
-
-    /// Sets the terms of `queries`, each as a whole.
-    pub(super) fn set_queries(&self, queries: &mut [Query], streams: Streams) {
-        let whole = |query: &Query| Flow::new(query.client, 0, query.bytes(), query.arrived);
-        let mut wholes: Vec<Flow> = queries.iter().map(whole).collect();
-        self.set(&mut wholes, streams);
-        for (query, whole) in queries.iter_mut().zip(wholes) {
-            (query.deadline, query.class) = (whole.deadline, whole.class);
+    /// Sets the terms of the jobs in `drawn`: of flows, and of jobs of several messages as a whole. They come
+    /// from separate streams: arrivals, pairs and sizes are the same under all terms, and a job keeps its
+    /// place in the draw whatever becomes of others.
+    pub(super) fn set(&self, drawn: &mut Drawn, streams: Streams) {
+        if drawn.graph.jobs().is_empty() {
+            self.set_deadlines(&mut drawn.flows, streams);
+            self.set_classes(&mut drawn.flows, streams);
+            return;
+        }
+        let mut wholes = wholes(drawn);
+        self.set_deadlines(&mut wholes, streams);
+        self.set_classes(&mut wholes, streams);
+        let (jobs, single) = wholes.split_at(drawn.graph.jobs().len());
+        let mut single = single.iter();
+        for (number, flow) in drawn.flows.iter_mut().enumerate() {
+            let whole = match drawn.graph.job(number) {
+                Some(job) => &jobs[job as usize],
+                None => single.next().expect("a whole for each single flow"),
+            };
+            if flow.deadline == Time::NEVER {
+                flow.deadline = whole.deadline;
+            }
+            if !self.classes.is_empty() {
+                flow.class = whole.class;
+            }
         }
     }
 
@@ -256,4 +267,24 @@ impl FlowTerms {
             flow.class = beyond.count().min(self.classes.len() - 1) as u8;
         }
     }
+}
+
+/// Each job as one flow, of the size of those of its messages that have rows; and behind them the flows that
+/// are of no job.
+fn wholes(drawn: &Drawn) -> Vec<Flow> {
+    let Drawn { flows, graph, .. } = drawn;
+    let empty = Flow::new(0, 0, 0, Time::NEVER);
+    let mut wholes = vec![empty; graph.jobs().len()];
+    for (number, flow) in flows.iter().enumerate() {
+        let Some(job) = graph.job(number) else {
+            wholes.push(*flow);
+            continue;
+        };
+        let whole = &mut wholes[job as usize];
+        whole.arrived = whole.arrived.min(flow.arrived);
+        if graph.role(number) != Role::Request {
+            whole.bytes = whole.bytes.saturating_add(flow.bytes);
+        }
+    }
+    wholes
 }

@@ -3,20 +3,25 @@
 mod bulk;
 mod csv;
 pub mod deadlines;
+mod graph;
 mod incast;
 pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
+mod training;
 
 pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadlines::{Deadline, FlowTerms};
+pub(crate) use graph::Role;
+pub use graph::{JobKind, MessageGraph};
 pub use incast::Incast;
 pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
+pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
@@ -43,6 +48,7 @@ variants! {
         Csv(Csv),
         Bulk(Bulk),
         Query(Queries),
+        Training(Training),
     }
 }
 
@@ -91,54 +97,30 @@ const MAX_JOBS: usize = 20_000_000;
 /// The jobs of one replication.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawn {
-    /// Flows by time of arrival.
+    /// Flows: those that wait for no other by time of arrival; the arrival time of one that waits is that
+    /// before which it does not begin.
     pub flows: Vec<Flow>,
+    /// Which of them wait for which, and which jobs they make together.
+    pub graph: MessageGraph,
     /// Begin and end of the measurement of flows that never end, where there are such.
     pub window: Option<(Time, Time)>,
-    /// Queries by time of arrival.
-    pub queries: Vec<Query>,
     /// The load that its flows offer in the long run, where they arrive as a Poisson process.
     pub offered: Option<Offered>,
 }
 
-/// One query: a client asks many servers at once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Query {
-    /// Who asks.
-    pub client: u16,
-    /// When.
-    pub arrived: Time,
-    /// By when the last answer should have come; [`Time::NEVER`] for a query without a deadline.
-    pub deadline: Time,
-    /// The traffic class of its requests and answers.
-    pub class: u8,
-    /// The size of each request.
-    pub request: u64,
-    /// What the servers answer.
-    pub answers: Vec<Answer>,
-}
-
-/// What one server answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Who answers.
-    pub server: u16,
-    /// How much.
-    pub bytes: u64,
-    /// How long after its request has arrived.
-    pub think: Span,
-}
-
-impl Query {
-    /// A query that asks no server yet.
-    pub const fn new(client: u16, arrived: Time) -> Query {
-        let answers = Vec::new();
-        Query { client, arrived, deadline: Time::NEVER, class: 0, request: 1, answers }
-    }
-
-    /// The size of all answers.
-    pub fn bytes(&self) -> u64 {
-        self.answers.iter().map(|answer| answer.bytes).sum()
+impl Drawn {
+    /// Appends a message that begins a `delay` after all its `parents` have ended. These stand before it and
+    /// end at its source. It is of the given job, if of any. Returns its number.
+    pub(crate) fn message(
+        &mut self,
+        flow: Flow,
+        parents: &[u32],
+        delay: Span,
+        job: Option<u32>,
+    ) -> u32 {
+        self.flows.push(flow);
+        self.graph.add_message(parents, delay, job);
+        self.flows.len() as u32 - 1
     }
 }
 
@@ -169,6 +151,12 @@ trait Draw {
     /// a flow then says little of what another does to it.
     fn is_steady(&self) -> bool {
         false
+    }
+
+    /// Refuses flows that wait for others, whose arrival times are not known beforehand; `purpose` says what
+    /// for they have to be.
+    fn check_known_arrivals(&self, _: &WorkloadContext<'_>, _purpose: &str) -> Result<(), Refusal> {
+        Ok(())
     }
 
     /// Whether its flows already have traffic classes.
@@ -226,6 +214,16 @@ impl Workload {
         with_arrivals!(&self.arrivals, |params| params.is_of_flows())
     }
 
+    /// Refuses flows of a file that wait for others; `purpose` says what for their arrival times have to be
+    /// known.
+    pub(crate) fn check_known_arrivals(
+        &self,
+        context: &WorkloadContext<'_>,
+        purpose: &str,
+    ) -> Result<(), Refusal> {
+        with_arrivals!(&self.arrivals, |params| params.check_known_arrivals(context, purpose))
+    }
+
     /// Whether its flows come on their own, one after the other, with an end.
     pub fn is_steady(&self) -> bool {
         with_arrivals!(&self.arrivals, |params| params.is_steady())
@@ -234,8 +232,7 @@ impl Workload {
     /// The jobs of one replication.
     pub fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(context, streams))?;
-        self.terms.set(&mut drawn.flows, streams);
-        self.terms.set_queries(&mut drawn.queries, streams);
+        self.terms.set(&mut drawn, streams);
         Ok(drawn)
     }
 

@@ -1,6 +1,7 @@
 //! Queries: a client asks many servers at once, and waits for the last answer.
 
-use super::{Answer, Draw, Drawn, Query, WorkloadContext};
+use super::{Draw, Drawn, JobKind, WorkloadContext};
+use crate::flow::Flow;
 use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_core::{Bytes, Frequency, Gaps, Span, Stream, Streams, Time, choices, parameters};
@@ -200,24 +201,23 @@ impl Draw for Queries {
                 .collect(),
         };
         let mut order = hosts;
-        let mut query = |(&(arrived, client), &fan_in): (&(Time, u16), &u32)| {
+        let mut drawn = Drawn::default();
+        for ((arrived, client), fan_in) in self.asked(context, streams)?.into_iter().zip(numbers) {
             let servers = match self.servers {
                 Servers::Fixed => &fixed[usize::from(client)][..fan_in as usize],
                 Servers::Random => chosen(&mut order, client, fan_in as usize, &mut choices),
             };
-            let answer = |(place, &server): (usize, &u16)| Answer {
-                server,
-                bytes: self.bytes(place as u64, fan_in.into()),
-                think: self.think + Span::from_ps(thoughts.below(self.think_spread.ps() + 1)),
-            };
-            let answers = servers.iter().enumerate().map(answer).collect();
-            Query { request: self.request.0, answers, ..Query::new(client, arrived) }
-        };
-        let asked = self.asked(context, streams)?;
-        Ok(Drawn {
-            queries: asked.iter().zip(&numbers).map(&mut query).collect(),
-            ..Drawn::default()
-        })
+            let query = drawn.graph.add_job(JobKind::Query);
+            for (place, &server) in (0..).zip(servers) {
+                let think = self.think + Span::from_ps(thoughts.below(self.think_spread.ps() + 1));
+                let request = Flow::new(client, server, self.request.0, arrived);
+                let request = drawn.message(request, &[], Span::ZERO, Some(query));
+                let response = self.bytes(place, fan_in.into());
+                let response = Flow::new(server, client, response, arrived);
+                drawn.message(response, &[request], think, Some(query));
+            }
+        }
+        Ok(drawn)
     }
 }
 

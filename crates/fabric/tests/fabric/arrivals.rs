@@ -6,7 +6,7 @@ use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defau
 use sojourn_core::{Bytes, Streams, Time};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::workload::{
-    Arrivals, Permutation, Poisson, Workload, WorkloadContext, parse_flows,
+    Arrivals, CsvError, Permutation, Poisson, Workload, WorkloadContext, parse_flows,
 };
 use sojourn_fabric::{Flow, Packets};
 
@@ -119,6 +119,13 @@ fn a_permutation_has_no_fixed_points() {
     assert!(seen.values().all(|times| times.abs_diff(200) < 50), "{seen:?}");
 }
 
+/// The flows of a list, none of which waits for another.
+fn listed_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
+    let drawn = parse_flows(text, hosts, u64::MAX)?;
+    assert!(drawn.graph.is_empty());
+    Ok(drawn.flows)
+}
+
 #[test]
 fn a_file_lists_flows_in_any_order_of_columns_and_lines() {
     let text = "\u{feff}# three flows\r\n\n dst , src,arrival,size_bytes,deadline\r\n\
@@ -129,14 +136,14 @@ fn a_file_lists_flows_in_any_order_of_columns_and_lines() {
         flow(0, 1, 1460, 12_500_000),
         Flow { deadline: deadline(12_500_000, 1), ..flow(3, 0, 1_000_000_000_000, 12_500_000) },
     ];
-    assert_eq!(parse_flows(text, 4, u64::MAX).as_deref(), Ok(&expected[..]));
+    assert_eq!(listed_flows(text, 4).as_deref(), Ok(&expected[..]));
     let seconds = "src,dst,size_bytes,arrival_s\n0,1,7,0.25\n1,0,8,1e-6\n";
     let expected = [flow(1, 0, 8, 1_000_000), flow(0, 1, 7, 250_000_000_000)];
-    assert_eq!(parse_flows(seconds, 2, u64::MAX).as_deref(), Ok(&expected[..]));
+    assert_eq!(listed_flows(seconds, 2).as_deref(), Ok(&expected[..]));
     // What a test writes is what it reads.
     let many: Vec<Flow> =
         (0..50).map(|i| flow(i % 9, 9, 1 + u64::from(i), 7 * u64::from(i))).collect();
-    assert_eq!(parse_flows(&csv(&many), 10, u64::MAX), Ok(many));
+    assert_eq!(listed_flows(&csv(&many), 10), Ok(many));
 }
 
 proptest! {
@@ -156,7 +163,7 @@ proptest! {
             "[\\s\\S]{0,100}",
         ]
     ) {
-        match parse_flows(&text, hosts, u64::MAX) {
+        match listed_flows(&text, hosts) {
             Ok(flows) => {
                 prop_assert!(!flows.is_empty());
                 prop_assert!(flows.is_sorted_by_key(|flow| flow.arrived));
@@ -166,7 +173,7 @@ proptest! {
                     prop_assert!(flow.deadline > flow.arrived);
                 }
                 // Written again and read again, they are the same.
-                prop_assert_eq!(parse_flows(&csv(&flows), hosts, u64::MAX), Ok(flows));
+                prop_assert_eq!(listed_flows(&csv(&flows), hosts), Ok(flows));
             }
             Err(error) => {
                 prop_assert!((1..=text.lines().count().max(1)).contains(&error.line));

@@ -18,8 +18,9 @@ fn hashed(name: &str) -> PacketScheme {
 fn decomposed(lab: &Lab, flows: &[Flow], settings: &Settings) -> Decomposition {
     let text = csv(flows);
     let case = lab.case(listed());
-    case.check_estimable().expect("it can be estimated");
-    Decomposition::new(&case, settings, lab.streams, &|_| Ok(text.clone())).expect("it can run")
+    let read = |_: &str| Ok(text.clone());
+    case.check_estimable(&read).expect("it can be estimated");
+    Decomposition::new(&case, settings, lab.streams, &read).expect("it can run")
 }
 
 fn times(decomposed: &Decomposition) -> Vec<LinkTimes> {

@@ -9,6 +9,7 @@ mod common;
 mod estimate;
 mod exact;
 mod invariants;
+mod jobs;
 mod long_flows;
 mod ndp;
 mod order;

@@ -11,7 +11,7 @@ use sojourn_fabric::transport::TransportKind;
 use sojourn_fabric::workload::{
     Arrivals, FanIn, LoadOf, Poisson, Queries, Servers, SizeOf, When, Workload, WorkloadContext,
 };
-use sojourn_fabric::{FabricCase, Packets, Scheme};
+use sojourn_fabric::{FabricCase, Flow, Packets, Scheme};
 use std::collections::BTreeSet;
 
 fn some(queries: Queries) -> Workload {
@@ -230,23 +230,24 @@ fn clients_ask_as_often_as_they_should() {
         };
         let graph = lab.topology.graph();
         let context = WorkloadContext { graph: &graph, packets: &lab.packets, read: &no_files };
-        let queries = some(asked).draw(&context, Streams::new(3, 0)).expect("queries").queries;
-        let seconds = queries.last().expect("queries").arrived.seconds();
+        let drawn = some(asked).draw(&context, Streams::new(3, 0)).expect("queries");
+        assert_eq!(drawn.graph.jobs().len(), 20_000);
+        // Of each query two requests, each before its answer.
+        let requests: Vec<Flow> = drawn.flows.iter().step_by(2).copied().collect();
+        let seconds = requests.last().expect("queries").arrived.seconds();
         let (mean, spread) = match arrivals {
             When::Poisson => (400.0, 4.0 * 400.0 / 20_000f64.sqrt()),
             When::Periodic => (400.0, 0.2),
         };
         assert!((seconds - mean).abs() < spread, "{arrivals:?}: {seconds}");
-        let clients = |client| queries.iter().filter(|query| query.client == client).count() as f64;
+        let queries = requests.iter().step_by(2);
+        let clients = |client| queries.clone().filter(|query| query.from == client).count() as f64;
         let (each, spread) = match arrivals {
             When::Poisson => (4_000.0, 4.0 * (20_000f64 * 0.2 * 0.8).sqrt()),
             When::Periodic => (4_000.0, 2.0),
         };
         assert!((0..5).all(|client| (clients(client) - each).abs() <= spread));
-        let asked = |server| {
-            let answers = queries.iter().flat_map(|query| &query.answers);
-            answers.filter(|answer| answer.server == server).count() as f64
-        };
+        let asked = |server| requests.iter().filter(|request| request.to == server).count() as f64;
         let spread = 4.0 * (16_000f64 * 0.25).sqrt() + 4.0;
         assert!((0..5).all(|server| (asked(server) - 8_000.0).abs() < spread));
     }

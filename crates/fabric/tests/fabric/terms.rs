@@ -132,6 +132,23 @@ fn flows_in_a_file_have_their_classes() {
     assert_eq!(classes, [7, 0]);
 }
 
+/// The flows of a job share its terms, counted from its soonest begin; others have theirs.
+#[test]
+fn a_job_has_its_terms_as_a_whole() {
+    let text = "src,dst,size_bytes,arrival,after,delay,job\n\
+                0,1,1000,3us,,,x\n1,2,1000,,0,9us,x\n2,3,1000,1us,,,\n1,3,1000,2us,,,y\n";
+    let mut csv = Table::default();
+    for (key, text) in [("kind", "csv"), ("file", "flows.csv"), ("deadline", "50us")] {
+        csv.set(key, Value::Text(text.to_owned()));
+    }
+    csv.set("classes", Value::List([1.0; 8].map(Value::Float).to_vec()));
+    let flows = drawn(&Workload::read(&Value::Table(csv)).expect("a workload"), text);
+    let due = |flow: &Flow| (flow.arrived.ps() / 1_000_000, flow.deadline.ps() / 1_000_000);
+    let due: Vec<(u64, u64)> = flows.iter().map(due).collect();
+    assert_eq!(due, [(1, 51), (2, 52), (3, 53), (12, 53)]);
+    assert_eq!(flows[2].class, flows[3].class);
+}
+
 /// A flow in a file that names its deadline keeps it.
 #[test]
 fn a_deadline_of_its_own_stands() {

@@ -77,7 +77,7 @@ pub(crate) fn watch<B: Builder>(
         hosts: lab.hosts.clone(),
         balance: lab.scheme.balance,
         flows: flows.into(),
-        after: [].into(),
+        dependencies: Default::default(),
         watches: [].into(),
         smallest: lab.packets.smallest(),
         largest: lab.packets.full(),

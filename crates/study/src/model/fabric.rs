@@ -43,8 +43,8 @@ impl Model for FabricCase {
 }
 
 impl LinkDecomposition for FabricCase {
-    fn check_estimable(&self) -> Result<(), Refusal> {
-        self.check_estimable()
+    fn check_estimable(&self, open: Open<'_>) -> Result<(), Refusal> {
+        self.check_estimable(&|name| text(open, name))
     }
 
     fn decompose(

@@ -1,6 +1,6 @@
 //! Random scenarios to test the engine in: fabrics with small buffers in which everything collides.
 
-use crate::engine::{After, Scenario, Watch};
+use crate::engine::{Dependencies, Scenario, Watch};
 use crate::flow::{Flow, Packets};
 use crate::hosts::{HostPort, Hosts};
 use crate::path::Balance;
@@ -12,6 +12,8 @@ use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
 use crate::transport::Setup;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Span, Streams, Time};
 use std::sync::Arc;
@@ -101,6 +103,16 @@ pub(super) fn flows() -> impl Strategy<Value = Vec<(u16, u16, u64, u64)>> {
     prop::collection::vec((any::<u16>(), any::<u16>(), bytes, gap), 1..25)
 }
 
+/// The numbers of those of `flows` that the next flow waits for: one, and some of those that end at the host
+/// where that one does, by the bits of `chance`.
+fn parents(flows: &[Flow], chance: u64) -> Vec<u32> {
+    let first = chance as usize % flows.len();
+    let is_chosen = |flow: usize| {
+        flow == first || (flows[flow].to == flows[first].to && chance >> (flow % 10) & 1 == 1)
+    };
+    (0..flows.len()).filter(|&flow| is_chosen(flow)).map(|flow| flow as u32).collect()
+}
+
 /// The scenario of a few flows, and what its transport starts from.
 pub(super) fn scenario(
     topology: &Topology,
@@ -119,24 +131,25 @@ pub(super) fn scenario(
     let mut now = Time::ZERO;
     let known = flows.len() - flows.len() / 3;
     let mut cast: Vec<Flow> = Vec::new();
-    let mut after = Vec::new();
+    let mut waiting = Vec::new();
     for (number, &(from, to, bytes, gap)) in flows.iter().enumerate() {
-        // The last third of the flows follow others, some of them each other.
-        let (from, arrived) = match number < known {
-            true => {
-                now += Span::from_ns(gap);
-                (from % hosts, now)
-            }
-            false => {
-                let flow = bytes as u32 % number as u32;
-                after.push(After { flow, delay: Span::from_ns(gap) });
-                (cast[flow as usize].to, Time::NEVER)
-            }
+        // The last third of the flows wait for others, some of them for each other.
+        let (from, arrived) = if number < known {
+            now += Span::from_ns(gap);
+            (from % hosts, now)
+        } else {
+            let parents = parents(&cast, bytes);
+            let from = cast[parents[0] as usize].to;
+            waiting.push((parents, Span::from_ns(gap)));
+            // Every fourth not before a certain time.
+            let own = if bytes % 4 == 0 { now + Span::from_ns(bytes) } else { Time::ZERO };
+            (from, own)
         };
         let to = (from + 1 + to % (hosts - 1)) % hosts;
         let class = (bytes % 3) as u8;
         cast.push(Flow { class, ..Flow::new(from, to, bytes, arrived) });
     }
+    let dependencies = Dependencies::new(flows.len(), waiting);
     let flows: Arc<[Flow]> = cast.into();
     // Each flow is watched for a time that depends on its size, mostly while it is under way.
     let watches = (0..).zip(&flows[..known]).map(|(number, flow)| {
@@ -153,7 +166,7 @@ pub(super) fn scenario(
         },
         balance: scheme.balance,
         watches: watches.collect(),
-        after: after.into(),
+        dependencies: dependencies.into(),
         flows: flows.clone(),
         smallest: packets.smallest(),
         largest: packets.full(),
@@ -242,4 +255,23 @@ pub(super) fn classes(between: Between) -> QueueKind {
         inside: vec![QueueKind::PFabric(best), QueueKind::DropTail(line)],
         between,
     })
+}
+
+/// What is tested on random scenarios are graphs: messages with several parents, and chains of them.
+#[test]
+fn messages_wait_for_several_others() {
+    let mut runner = TestRunner::deterministic();
+    let scheme = PacketScheme::known("DCTCP").expect("a scheme of the list");
+    let strategy = (topologies(), flows(), any::<u64>());
+    let (mut several, mut chained) = (0, 0);
+    for _ in 0..200 {
+        let (topology, flows, seed) = strategy.new_tree(&mut runner).expect("a scenario").current();
+        let (scenario, _) = scenario(&topology, &scheme, &flows, seed);
+        let graph = &scenario.dependencies;
+        let first = graph.first(&scenario.flows) as u32;
+        let parents = (0..graph.count()).map(|waiting| graph.parents(waiting));
+        several += usize::from(parents.clone().any(|parents| parents.len() > 1));
+        chained += usize::from(parents.flatten().any(|&parent| parent >= first));
+    }
+    assert!(several > 50 && chained > 50, "of 200: {several} with several, {chained} in chains");
 }

@@ -57,7 +57,7 @@ struct Reference<'a, B: Builder> {
     events: BinaryHeap<Reverse<Event>>,
     received: Vec<Time>,
     acknowledged: Vec<Time>,
-    started: Vec<Time>,
+    began: Vec<Time>,
     watched: Vec<Tally>,
     /// How many looks are still to come.
     looks: usize,
@@ -68,7 +68,7 @@ struct Reference<'a, B: Builder> {
 struct Seen {
     received: Vec<Time>,
     acknowledged: Vec<Time>,
-    started: Vec<Time>,
+    began: Vec<Time>,
     tallies: Vec<Tally>,
     watched: Vec<Tally>,
     dropped_at_switches: u64,
@@ -99,12 +99,11 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         events: BinaryHeap::new(),
         received: vec![Time::NEVER; scenario.flows.len()],
         acknowledged: vec![Time::NEVER; scenario.flows.len()],
-        started: vec![Time::NEVER; scenario.after.len()],
+        began: vec![Time::NEVER; scenario.dependencies.count()],
         watched: vec![Tally::default(); scenario.watches.len()],
         looks: 0,
     };
-    let known = scenario.flows.len() - scenario.after.len();
-    for (flow, start) in scenario.flows[..known].iter().enumerate() {
+    for (flow, start) in scenario.independent().iter().enumerate() {
         oracle.arrive(start.from.into(), start_note(start.arrived, flow as u32));
     }
     for (number, watch) in (0..).zip(&*scenario.watches) {
@@ -123,7 +122,7 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         memory_peaks: oracle.memories.iter().map(Memory::peak).collect(),
         received: oracle.received,
         acknowledged: oracle.acknowledged,
-        started: oracle.started,
+        began: oracle.began,
         watched: oracle.watched,
         dropped_at_switches: oracle.dropped_at_switches,
     }
@@ -281,16 +280,9 @@ impl<B: Builder> Reference<'_, B> {
         for flow in turn.finished {
             self.acknowledged[flow as usize] = now;
         }
-        let known = self.scenario.flows.len() - self.scenario.after.len();
         for flow in turn.arrived {
             self.received[flow as usize] = now;
-            for (follower, after) in self.scenario.after.iter().enumerate() {
-                if after.flow == flow {
-                    self.started[follower] = now + after.delay;
-                    let number = (known + follower) as u32;
-                    self.arrive(host, start_note(now + after.delay, number));
-                }
-            }
+            self.start_children(host, flow);
         }
         for wake in turn.wakes {
             self.arrive(host, wake_note(wake));
@@ -306,6 +298,22 @@ impl<B: Builder> Reference<'_, B> {
         if resumes != Time::NEVER {
             let wake = wake_note(Wake { at: resumes, flow: 0, end: End::Sender });
             self.arrive(host, Packet { key: Packet::arriving(resumes, RESUME), ..wake });
+        }
+    }
+
+    /// Starts the flows that waited for flow number `parent` last.
+    fn start_children(&mut self, host: usize, parent: u32) {
+        let Scenario { flows, dependencies, .. } = self.scenario;
+        for waiting in 0..dependencies.count() {
+            let parents = dependencies.parents(waiting);
+            let ends = parents.iter().map(|&parent| self.received[parent as usize]).max();
+            let last = ends.expect("a parent");
+            if parents.contains(&parent) && last != Time::NEVER {
+                let number = dependencies.first(flows) + waiting;
+                let at = flows[number].arrived.max(last + dependencies.delay(waiting));
+                self.began[waiting] = at;
+                self.arrive(host, start_note(at, number as u32));
+            }
         }
     }
 
@@ -335,7 +343,7 @@ fn windows_agree(
     let outcome = outcome.expect("no thread cancelled it");
     prop_assert_eq!(seen.received, outcome.received);
     prop_assert_eq!(seen.acknowledged, outcome.acknowledged);
-    prop_assert_eq!(seen.started, outcome.started);
+    prop_assert_eq!(seen.began, outcome.began);
     prop_assert_eq!(seen.tallies, outcome.tallies);
     prop_assert_eq!(seen.watched, outcome.watched);
     // The engine ends its last window; the oracle stops when the last flow is done.

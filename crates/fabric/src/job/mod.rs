@@ -1,0 +1,217 @@
+//! Jobs: the flows of all parts of a case in one list, whose row each is in, and which wait for which.
+
+mod dependencies;
+mod ideal_times;
+
+pub use dependencies::Dependencies;
+pub(crate) use dependencies::Waiting;
+pub(crate) use ideal_times::IdealTimes;
+
+use crate::flow::Flow;
+use crate::lists::Lists;
+use crate::workload::offered::Offered;
+use crate::workload::{Drawn, JobKind, Role};
+use sojourn_core::Time;
+use std::sync::Arc;
+
+/// All flows of one replication.
+#[derive(Clone, Debug)]
+pub(crate) struct Jobs {
+    /// By time of arrival; behind them those that wait for others, by the time before which they cannot begin.
+    /// Each stands behind those that it waits for.
+    pub(crate) flows: Arc<[Flow]>,
+    /// Which of the last flows wait for which.
+    pub(crate) dependencies: Arc<Dependencies>,
+    /// The measurements of flows without an end, in order.
+    pub(crate) watches: Arc<[Watch]>,
+    /// The owner of each flow.
+    pub(crate) owners: Vec<Owner>,
+    /// The jobs that are sets of messages, by the time before which they cannot begin.
+    pub(crate) sets: Vec<MessageSet>,
+    /// The flows of each of these.
+    pub(crate) members: Lists,
+    /// Whether the case has several parts.
+    pub(crate) several: bool,
+    /// The load that the flows offer in the long run, if all of them arrive as Poisson processes.
+    pub(crate) offered: Vec<Offered>,
+}
+
+/// A measurement of one flow between two times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The flow.
+    pub flow: u32,
+    /// Begin of the measurement.
+    pub from: Time,
+    /// End of the measurement, later than its begin.
+    pub until: Time,
+}
+
+/// The part of the case and the job that a flow belongs to, and its role.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    /// Number of the part.
+    pub(crate) part: u8,
+    /// The role of the flow.
+    pub(crate) role: Role,
+    /// The number of its job, if it is of one.
+    pub(crate) set: Option<u32>,
+}
+
+/// A job that is a set of messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessageSet {
+    /// Number of the part of the case.
+    pub(crate) part: u8,
+    /// What it is called, and which of its messages have rows.
+    pub(crate) kind: JobKind,
+    /// The soonest begin of any of its messages.
+    pub(crate) soonest: Time,
+}
+
+/// A flow on its way into the order of all flows.
+struct Placed {
+    flow: Flow,
+    owner: Owner,
+    /// Its number among the flows of all parts, part by part.
+    drawn: u32,
+    waits: bool,
+}
+
+impl Jobs {
+    /// The jobs that the parts of a case have drawn.
+    pub(crate) fn new(parts: &[Drawn]) -> Jobs {
+        let mut sets = message_sets(parts);
+        let ranks = rank(&mut sets);
+        let placed = placed(parts, &ranks);
+        let owners: Vec<Owner> = placed.iter().map(|placed| placed.owner).collect();
+        let members = (0..).zip(&owners).filter_map(|(flow, owner)| Some((owner.set?, flow)));
+        Jobs {
+            dependencies: Arc::new(dependencies(parts, &placed)),
+            watches: watches(parts, &placed),
+            members: Lists::grouped(sets.len(), members),
+            flows: placed.iter().map(|placed| placed.flow).collect(),
+            owners,
+            sets,
+            several: parts.len() > 1,
+            offered: parts
+                .iter()
+                .map(|drawn| drawn.offered)
+                .collect::<Option<_>>()
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The number of the first flow that waits for others.
+    pub(crate) fn first_waiting(&self) -> usize {
+        self.dependencies.first(&self.flows)
+    }
+
+    /// The latest time that a flow with an end arrives, or before which it does not begin.
+    pub(crate) fn last_arrival(&self) -> Option<Time> {
+        let finite = self.flows.iter().filter(|flow| !flow.is_endless());
+        finite.map(|flow| flow.arrived).max()
+    }
+
+    /// When the last measurement ends, if there is one.
+    pub(crate) fn last_look(&self) -> Option<Time> {
+        self.watches.iter().map(|watch| watch.until).max()
+    }
+}
+
+/// The sets of messages of all parts, part by part.
+fn message_sets(parts: &[Drawn]) -> Vec<MessageSet> {
+    let mut sets: Vec<MessageSet> = Vec::new();
+    for (part, Drawn { flows, graph, .. }) in (0..).zip(parts) {
+        let first = sets.len();
+        let set = |&kind| MessageSet { part, kind, soonest: Time::NEVER };
+        sets.extend(graph.jobs().iter().map(set));
+        for (number, flow) in flows.iter().enumerate() {
+            if let Some(job) = graph.job(number) {
+                let soonest = &mut sets[first + job as usize].soonest;
+                *soonest = flow.arrived.min(*soonest);
+            }
+        }
+    }
+    sets
+}
+
+/// Sorts `sets` by time, and returns the new number of each.
+fn rank(sets: &mut Vec<MessageSet>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..sets.len() as u32).collect();
+    order.sort_by_key(|&set| sets[set as usize].soonest);
+    let mut ranks = vec![0; sets.len()];
+    for (rank, &set) in (0..).zip(&order) {
+        ranks[set as usize] = rank;
+    }
+    *sets = order.iter().map(|&set| sets[set as usize]).collect();
+    ranks
+}
+
+/// All flows in order: of one time those of no job first. `ranks` are the numbers of the sets of messages,
+/// part by part.
+fn placed(parts: &[Drawn], ranks: &[u32]) -> Vec<Placed> {
+    let mut placed = Vec::with_capacity(parts.iter().map(|drawn| drawn.flows.len()).sum());
+    for in_set in [false, true] {
+        let (mut first_flow, mut first_set) = (0, 0);
+        for (part, Drawn { flows, graph, .. }) in (0..).zip(parts) {
+            for (number, &flow) in flows.iter().enumerate() {
+                let job = graph.job(number);
+                if job.is_some() != in_set {
+                    continue;
+                }
+                let set = job.map(|job| ranks[first_set + job as usize]);
+                placed.push(Placed {
+                    flow,
+                    owner: Owner { part, role: graph.role(number), set },
+                    drawn: (first_flow + number) as u32,
+                    waits: !graph.parents(number).is_empty(),
+                });
+            }
+            first_flow += flows.len();
+            first_set += graph.jobs().len();
+        }
+    }
+    placed.sort_by_key(|placed| (placed.waits, placed.flow.arrived));
+    placed
+}
+
+/// Which of the last flows wait for which.
+fn dependencies(parts: &[Drawn], placed: &[Placed]) -> Dependencies {
+    let waiting = placed.iter().filter(|placed| placed.waits).count();
+    if waiting == 0 {
+        return Dependencies::default();
+    }
+    let mut numbers = vec![0; placed.len()];
+    for (number, placed) in (0..).zip(placed) {
+        numbers[placed.drawn as usize] = number;
+    }
+    let firsts: Vec<u32> = parts
+        .iter()
+        .scan(0, |next, drawn| {
+            let first = *next;
+            *next += drawn.flows.len() as u32;
+            Some(first)
+        })
+        .collect();
+    let own = placed[placed.len() - waiting..].iter().map(|placed| {
+        let part = usize::from(placed.owner.part);
+        let (first, graph) = (firsts[part], &parts[part].graph);
+        let number = (placed.drawn - first) as usize;
+        let parents = graph.parents(number).iter();
+        let parents = parents.map(|parent| numbers[(first + parent) as usize]);
+        (parents.collect::<Vec<u32>>(), graph.delay(number))
+    });
+    Dependencies::new(placed.len(), own)
+}
+
+/// The measurements of flows without an end.
+fn watches(parts: &[Drawn], placed: &[Placed]) -> Arc<[Watch]> {
+    let endless = (0..).zip(placed).filter(|(_, placed)| placed.flow.is_endless());
+    let watch = |(flow, placed): (u32, &Placed)| {
+        let window = parts[usize::from(placed.owner.part)].window;
+        let (from, until) = window.expect("a window for endless flows");
+        Watch { flow, from, until }
+    };
+    endless.map(watch).collect()
+}

@@ -1,0 +1,169 @@
+//! What a run gives back: rows, one a job, and totals.
+
+mod table;
+mod vocabulary;
+
+pub use vocabulary::VOCABULARY;
+
+use crate::engine::{Outcome, PacketCounts, Sample};
+use crate::flow::{Completion, Packets};
+use crate::job::{IdealTimes, Jobs};
+use crate::topology::Network;
+use crate::workload::JobKind;
+use crate::workload::offered::queue;
+use sojourn_core::parameters::Value;
+use sojourn_core::{Column, Keep, Report, Rows, Span};
+use std::slice;
+use table::{Row, Run, columns};
+
+/// Names of the column `part`: the parts of a case that draw jobs.
+pub(crate) const PART_NAMES: [&str; 2] = ["workload", "background"];
+
+/// Explains the column `ideal_ps` of flows.
+fn ideal(cuts: bool, completion: Completion) -> String {
+    let forwarding = if cuts { "cut through" } else { "store and forward" };
+    let until = match completion {
+        Completion::Receiver => "the last byte is at the receiver",
+        Completion::Sender => "the last packet's ACK is back at the sender",
+    };
+    format!(
+        "ideal: the flow alone in the fabric, {forwarding} on the flow's own path, until {until}"
+    )
+}
+
+/// Explain the column `ideal_ps` of jobs that are sets of messages.
+const IDEALS_OF_SETS: [(JobKind, &str); 2] = [
+    (
+        JobKind::Query,
+        "ideal of a query: from the question on, each request and answer alone in the fabric, but all \
+         answers through the client's link",
+    ),
+    (
+        JobKind::Messages,
+        "ideal of a job: from its first message on, each message alone in the fabric as soon as those \
+         of the job that it waits for, but all that a host receives through its link",
+    ),
+];
+
+/// The jobs of a run and the fabric they ran in, for rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Played<'a> {
+    pub(crate) jobs: &'a Jobs,
+    pub(crate) network: &'a Network,
+    pub(crate) packets: &'a Packets,
+    pub(crate) completion: Completion,
+}
+
+/// The report of a run `of` some jobs with this `outcome`, measured by `ideals`.
+pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &Outcome) -> Report {
+    let (jobs, network) = (of.jobs, of.network);
+    let run = Run { of, ideals, outcome };
+    let played = run.rows();
+    let (rows, series, unfinished) = match keep {
+        Keep::Rows => {
+            let table: Vec<Row> = played.collect();
+            let unfinished = table.iter().filter(|row| row.is_open()).count();
+            (columns(&table, of), series(network, &outcome.samples), unfinished)
+        }
+        Keep::Totals => (Rows::default(), Rows::default(), played.filter(Row::is_open).count()),
+    };
+    let mut totals = totals(outcome, network, unfinished);
+    totals.extend(queue(&jobs.offered, network));
+    let mut said = ideal(network.links.iter().any(|link| link.cuts), of.completion);
+    for (kind, meaning) in IDEALS_OF_SETS {
+        if jobs.sets.iter().any(|set| set.kind == kind) {
+            said = format!("{said}; {meaning}");
+        }
+    }
+    totals.push(("ideal".to_owned(), Value::Text(said)));
+    Report { rows, series, totals }
+}
+
+/// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the
+/// sample before.
+fn series(network: &Network, samples: &[Sample]) -> Rows {
+    if samples.is_empty() {
+        return Rows::default();
+    }
+    let hosts = network.hosts as u32;
+    let link = |sample: &Sample| &network.links[sample.port as usize];
+    let to = |sample: &Sample| link(sample).to;
+    let ints = |of: &dyn Fn(&Sample) -> u32| samples.iter().map(|s| of(s).into()).collect();
+    let columns = vec![
+        ("at_ps", Column::Ps(samples.iter().map(|sample| sample.at.ps() as i64).collect())),
+        ("switch", Column::Int(ints(&|sample| link(sample).from - hosts))),
+        (
+            "towards",
+            Column::Name(
+                samples.iter().map(|sample| u8::from(to(sample) >= hosts)).collect(),
+                vec!["host", "switch"],
+            ),
+        ),
+        ("next", Column::Int(ints(&|s| if to(s) < hosts { to(s) } else { to(s) - hosts }))),
+        ("port", Column::Int(ints(&|sample| sample.port - hosts))),
+        (
+            "waiting_bytes",
+            Column::Int(samples.iter().map(|sample| sample.waiting as i64).collect()),
+        ),
+        (
+            "busy",
+            Column::Float(samples.iter().map(|s| s.busy.seconds() / s.since.seconds()).collect()),
+        ),
+    ];
+    Rows { columns }
+}
+
+fn totals(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(String, Value)> {
+    let PacketCounts {
+        hops,
+        injected,
+        delivered,
+        dropped_at_hosts,
+        dropped_at_switches,
+        dropped_in_core,
+        in_network,
+        marked,
+        turns,
+    } = outcome.counts;
+    let (hosts, switches) = outcome.busy.split_at(network.hosts);
+    let share = |busy: &[Span]| {
+        let all = outcome.ended.seconds() * busy.len() as f64;
+        let busy: f64 = busy.iter().map(|span| span.seconds()).sum();
+        if all > 0.0 { busy / all } else { 0.0 }
+    };
+    let counts = [
+        ("events", hops + turns),
+        ("hops", hops),
+        ("host_turns", turns),
+        ("packets_injected", injected),
+        ("packets_delivered", delivered),
+        ("drops", dropped_at_hosts + dropped_at_switches),
+        ("packets_dropped_at_hosts", dropped_at_hosts),
+        ("packets_dropped_at_switches", dropped_at_switches),
+        ("packets_dropped_in_core", dropped_in_core),
+        ("packets_in_network", in_network),
+        ("packets_marked", marked),
+        ("unfinished", unfinished as u64),
+        ("simulated_ps", outcome.ended.ps()),
+    ];
+    let peaks = || outcome.memory_peaks.iter().copied().enumerate();
+    let core = || peaks().filter(|(switch, _)| !network.is_edge(*switch));
+    let peaks = [
+        peaks().map(|(_, peak)| ("switch_memory_peak_bytes", peak)).max(),
+        core().map(|(_, peak)| ("core_memory_peak_bytes", peak)).max(),
+    ];
+    // Flows without an end take what there is: then a port that never rests says nothing.
+    let busiest = outcome.busy.iter().max().filter(|_| outcome.watched.is_empty());
+    let shares = [
+        Some(("host_link_utilisation", hosts)),
+        Some(("switch_port_utilisation", switches)),
+        busiest.map(|busy| ("busiest_port_utilisation", slice::from_ref(busy))),
+    ];
+    let shares = shares.into_iter().flatten();
+    counts
+        .into_iter()
+        .chain(peaks.into_iter().flatten())
+        .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
+        .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
+        .collect()
+}

@@ -1,0 +1,249 @@
+//! The rows of all jobs of a run, and their columns.
+
+use super::vocabulary::{KIND_NAMES, Kind};
+use super::{PART_NAMES, Played};
+use crate::engine::{Outcome, Watch};
+use crate::flow::Completion;
+use crate::job::{IdealTimes, MessageSet};
+use crate::packet::CLASSES;
+use crate::transport::Tally;
+use crate::workload::{JobKind, Role};
+use sojourn_core::{Column, Job, Rows, Span, Time};
+
+/// Names of the column `class`.
+const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+
+/// One row.
+pub(super) struct Row {
+    kind: Kind,
+    part: u8,
+    job: Job,
+    /// When its sender, or that of its last message, knew that it is there.
+    acknowledged: Time,
+    /// When it began to be carried out.
+    started: Time,
+    /// The row of the set of messages that it is, or is a part of.
+    set: Option<usize>,
+    src: Option<u16>,
+    dst: Option<u16>,
+    packets: u64,
+    tally: Tally,
+    deadline: Time,
+    class: u8,
+    /// Goodput in bits a second; NaN where it is not measured.
+    goodput: f64,
+}
+
+impl Row {
+    /// Whether it could have finished and has not.
+    pub(super) fn is_open(&self) -> bool {
+        self.kind != Kind::Bulk && self.job.finished == Time::NEVER
+    }
+}
+
+/// The input of rows.
+pub(super) struct Run<'a> {
+    pub(super) of: Played<'a>,
+    pub(super) ideals: &'a IdealTimes,
+    pub(super) outcome: &'a Outcome,
+}
+
+impl Run<'_> {
+    /// All rows: flows, by time of arrival, those that wait for others behind; the sets of messages by time;
+    /// and the responses of queries, query by query.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
+        let jobs = self.of.jobs;
+        let flows = jobs.owners.iter().filter(|owner| owner.role == Role::Flow).count();
+        let sets = jobs.sets.iter().enumerate();
+        let rows_of_sets = sets.clone().map(move |(place, set)| self.set(place, set, flows));
+        let responses = sets.flat_map(move |(place, _)| {
+            let members = jobs.members.of(place as u32).iter().map(|&member| member as usize);
+            let responses = members.filter(|&member| jobs.owners[member].role == Role::Response);
+            responses.map(move |response| self.response(response, flows + place))
+        });
+        self.flows(flows).chain(rows_of_sets).chain(responses)
+    }
+
+    /// The flows with rows; the first set of messages has the row number `first_set`.
+    fn flows(&self, first_set: usize) -> impl Iterator<Item = Row> {
+        let Run { of: Played { jobs, packets, completion, .. }, ideals, outcome } = *self;
+        let finished = match completion {
+            Completion::Receiver => &outcome.received,
+            Completion::Sender => &outcome.acknowledged,
+        };
+        let mut watched = jobs.watches.iter().zip(&outcome.watched);
+        let flows = jobs.flows.iter().zip(&jobs.owners).enumerate();
+        let flows = flows.filter(|(_, (_, owner))| owner.role == Role::Flow);
+        flows.map(move |(number, (flow, owner))| {
+            let measured = match flow.is_endless() {
+                true => watched.next(),
+                false => None,
+            };
+            let (kind, bytes, ideal, tally, goodput) = match measured {
+                Some((watch, &tally)) => {
+                    let bytes = u64::from(tally.acknowledged) * packets.payload.0;
+                    (Kind::Bulk, bytes, Span::MAX, tally, bits_per_second(bytes, watch))
+                }
+                None => {
+                    let ideal = ideals.flows[number];
+                    (Kind::Flow, flow.bytes, ideal, outcome.tallies[number], f64::NAN)
+                }
+            };
+            let started = self.began(number);
+            let arrived = if started == Time::NEVER { flow.arrived } else { started };
+            Row {
+                kind,
+                part: owner.part,
+                job: Job { bytes, arrived, finished: finished[number], ideal },
+                acknowledged: outcome.acknowledged[number],
+                started,
+                set: owner.set.map(|set| first_set + set as usize),
+                src: Some(flow.from),
+                dst: Some(flow.to),
+                packets: packets.count(bytes).into(),
+                tally,
+                deadline: flow.deadline,
+                class: flow.class,
+                goodput,
+            }
+        })
+    }
+
+    /// When flow number `flow` began; [`Time::NEVER`] if it waited for others to the end.
+    fn began(&self, flow: usize) -> Time {
+        match flow.checked_sub(self.of.jobs.first_waiting()) {
+            Some(waiting) => self.outcome.began[waiting],
+            None => self.of.jobs.flows[flow].arrived,
+        }
+    }
+
+    /// Set number `place` of messages: it begins with the first of them, and is done when the last one has
+    /// arrived whole. The first set has the row number `first`.
+    fn set(&self, place: usize, set: &MessageSet, first: usize) -> Row {
+        let Run { of: Played { jobs, packets, .. }, ideals, outcome } = self;
+        let members = jobs.members.of(place as u32).iter().map(|&member| member as usize);
+        let began = members.clone().map(|member| self.began(member)).min();
+        let arrived = began.filter(|began| *began != Time::NEVER).unwrap_or(set.soonest);
+        let tallies = members.clone().map(|member| &outcome.tallies[member]);
+        let own = members.clone().filter(|&member| jobs.owners[member].role != Role::Request);
+        let bytes = |member: usize| jobs.flows[member].bytes;
+        let last = |ends: &[Time]| own.clone().map(|member| ends[member]).max();
+        let any = jobs.members.of(place as u32).first().map(|&member| jobs.flows[member as usize]);
+        let deadlines = members.map(|member| jobs.flows[member].deadline);
+        let (kind, src) = match set.kind {
+            JobKind::Query => (Kind::Query, any.map(|request| request.from)),
+            JobKind::Messages => (Kind::Job, None),
+        };
+        Row {
+            kind,
+            part: set.part,
+            job: Job {
+                bytes: own.clone().map(bytes).sum(),
+                arrived,
+                finished: last(&outcome.received).unwrap_or(Time::NEVER),
+                ideal: ideals.sets[place],
+            },
+            acknowledged: last(&outcome.acknowledged).unwrap_or(Time::NEVER),
+            started: arrived,
+            set: Some(first + place),
+            src,
+            dst: None,
+            packets: own.clone().map(|member| u64::from(packets.count(bytes(member)))).sum(),
+            tally: Tally {
+                retransmits: tallies.clone().map(|tally| tally.retransmits).sum(),
+                timeouts: tallies.map(|tally| tally.timeouts).sum(),
+                acknowledged: 0,
+            },
+            deadline: deadlines.max().unwrap_or(Time::NEVER),
+            class: any.map_or(0, |any| any.class),
+            goodput: f64::NAN,
+        }
+    }
+
+    /// Flow number `place`, a response: with its request it is one job. `set` is the row of its query.
+    fn response(&self, place: usize, set: usize) -> Row {
+        let Run { of: Played { jobs, packets, .. }, ideals, outcome } = self;
+        let flow = &jobs.flows[place];
+        let request = jobs.dependencies.parents(place - jobs.first_waiting())[0] as usize;
+        let (own, of_request) = (outcome.tallies[place], outcome.tallies[request]);
+        Row {
+            kind: Kind::Response,
+            part: jobs.owners[place].part,
+            job: Job {
+                bytes: flow.bytes,
+                arrived: jobs.flows[request].arrived,
+                finished: outcome.received[place],
+                ideal: ideals.flows[place],
+            },
+            acknowledged: outcome.acknowledged[place],
+            started: self.began(place),
+            set: Some(set),
+            src: Some(flow.from),
+            dst: Some(flow.to),
+            packets: packets.count(flow.bytes).into(),
+            tally: Tally {
+                retransmits: own.retransmits + of_request.retransmits,
+                timeouts: own.timeouts + of_request.timeouts,
+                acknowledged: 0,
+            },
+            deadline: flow.deadline,
+            class: flow.class,
+            goodput: f64::NAN,
+        }
+    }
+}
+
+fn bits_per_second(bytes: u64, watch: &Watch) -> f64 {
+    bytes as f64 * 8.0 / (watch.until - watch.from).seconds()
+}
+
+/// The columns; those that would say nothing are left out.
+pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
+    let codes = table.iter().map(|row| row.kind as u8).collect();
+    let mut rows = Rows::of(KIND_NAMES.to_vec(), codes, table.iter().map(|row| row.job).collect());
+    let ints = |value: &dyn Fn(&Row) -> i64| table.iter().map(value).collect::<Vec<_>>();
+    let names = |code: &dyn Fn(&Row) -> u8, names: &[&'static str]| {
+        Column::Name(table.iter().map(code).collect(), names.to_vec())
+    };
+    let host = |host: Option<u16>| host.map_or(-1, i64::from);
+    rows.push("src", Column::Int(ints(&|row| host(row.src))));
+    rows.push("dst", Column::Int(ints(&|row| host(row.dst))));
+    rows.push("packets", Column::Int(ints(&|row| row.packets as i64)));
+    rows.push("retransmits", Column::Int(ints(&|row| row.tally.retransmits.into())));
+    rows.push("timeouts", Column::Int(ints(&|row| row.tally.timeouts.into())));
+    rows.push("deadline_ps", Column::Ps(ints(&|row| ps(row.deadline))));
+    rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
+    if table.iter().any(|row| row.class > 0) {
+        rows.push("class", names(&|row| row.class, &CLASS_NAMES));
+    }
+    if of.jobs.several {
+        rows.push("part", names(&|row| row.part, &PART_NAMES));
+    }
+    if table.iter().any(|row| row.kind == Kind::Bulk) {
+        let goodput = table.iter().map(|row| row.goodput).collect();
+        rows.push("goodput_bps", Column::Float(goodput));
+    }
+    let of_set = |row: &Row, kinds: [Kind; 2]| match row.set {
+        Some(set) if kinds.contains(&row.kind) => set as i64,
+        _ => -1,
+    };
+    for (name, set, member) in
+        [("query", Kind::Query, Kind::Response), ("of_job", Kind::Job, Kind::Flow)]
+    {
+        if table.iter().any(|row| row.kind == set) {
+            rows.push(name, Column::Int(ints(&|row| of_set(row, [set, member]))));
+        }
+    }
+    if !of.jobs.sets.is_empty() || of.jobs.dependencies.count() > 0 {
+        rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
+    }
+    rows
+}
+
+/// A time for a column.
+fn ps(time: Time) -> i64 {
+    match time {
+        Time::NEVER => -1,
+        time => time.ps() as i64,
+    }
+}

@@ -1,0 +1,96 @@
+//! The words of fabrics for jobs, and what is measured of them.
+
+use sojourn_core::{JobKind, Metric, SizeBin, Vocabulary};
+
+/// The kind of a row.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Flow,
+    Bulk,
+    Query,
+    Response,
+    Job,
+}
+
+/// Names of the column `kind`.
+pub(super) const KIND_NAMES: [&str; 5] = ["flow", "bulk", "query", "response", "job"];
+
+/// The bins of the pFabric paper, section 3, "FCT breakdown".
+const BINS: &[SizeBin] = &[
+    SizeBin { name: "(0,100KB]", above: 0.0, upto: 100e3 },
+    SizeBin { name: "(100KB,10MB]", above: 100e3, upto: 10e6 },
+    SizeBin { name: "(10MB,inf)", above: 10e6, upto: f64::INFINITY },
+];
+
+/// The vocabulary of fabrics: kinds of jobs, their metrics and size bins.
+pub const VOCABULARY: Vocabulary = Vocabulary {
+    // The ideal scheduler knows no packets.
+    work: &[("packet-hop", "hops"), ("flow", "jobs")],
+    percentiles: &[50.0, 90.0, 95.0, 99.0],
+    lengths: &[
+        "workload.flows",
+        "workload.queries",
+        "workload.iterations",
+        "workload.rounds",
+        "background.flows",
+        "background.queries",
+        "background.iterations",
+        "background.rounds",
+    ],
+    kinds: &[
+        JobKind {
+            name: KIND_NAMES[Kind::Flow as usize],
+            label: "flow",
+            plural: "flows",
+            part_of: None,
+            metrics: &[Metric::slowdown(true), COMPLETION_TIME],
+            bins: BINS,
+            note: "",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Query as usize],
+            label: "query",
+            plural: "queries",
+            part_of: None,
+            metrics: &[COMPLETION_TIME, Metric::slowdown(true)],
+            bins: &[],
+            note: "completion time of a query: until the last byte of the last answer has come",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Response as usize],
+            label: "response",
+            plural: "responses",
+            part_of: Some(KIND_NAMES[Kind::Query as usize]),
+            metrics: &[Metric::slowdown(true), COMPLETION_TIME],
+            bins: BINS,
+            note: "",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Job as usize],
+            label: "job",
+            plural: "jobs",
+            part_of: None,
+            metrics: &[COMPLETION_TIME, Metric::slowdown(true)],
+            bins: &[],
+            note: "completion time of a job: from the begin of its first message until its last one has come",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Bulk as usize],
+            label: "bulk flow",
+            plural: "bulk flows",
+            part_of: None,
+            metrics: &[Metric {
+                column: "goodput_bps",
+                name: "goodput",
+                unit: "Mb/s",
+                per_unit: 1e6,
+                shown: true,
+            }],
+            bins: &[],
+            note: "goodput of a bulk flow: new bytes acknowledged in the measuring window",
+        },
+    ],
+    told: &[],
+};
+
+const COMPLETION_TIME: Metric = Metric::time_in_ms("completion time");
