@@ -28,8 +28,8 @@ impl Engine {
         for message in self.messages.values_mut().chain(self.offered.values_mut()) {
             message.rebase_clock(by);
         }
-        self.destinations.list.iter_mut().for_each(|it| it.rebase_clock(by));
-        self.hosts.list.iter_mut().for_each(|it| it.rebase_clock(by));
+        self.destinations.values_mut().for_each(|it| it.rebase_clock(by));
+        self.hosts.values_mut().for_each(|it| it.rebase_clock(by));
         self.sessions.values_mut().for_each(|it| it.rebase_clock(by));
         self.journal.rebase_clock(by);
     }

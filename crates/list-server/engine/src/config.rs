@@ -77,12 +77,12 @@ impl Engine {
     pub(super) fn configure(&mut self, config: Config) {
         let is_shorter = config.lifetime < self.config.lifetime;
         self.config = config;
-        for number in 0..self.destinations.list.len() as u32 {
-            let destination = &mut self.destinations.list[number as usize];
+        for number in self.destinations.ids() {
+            let destination = &mut self.destinations[number];
             destination.set_limits(&self.config);
             self.look_at(number);
         }
-        self.hosts.list.iter_mut().for_each(|host| host.set_limits(&self.config.limits));
+        self.hosts.values_mut().for_each(|host| host.set_limits(&self.config.limits));
         if is_shorter {
             for (&id, message) in &self.messages {
                 let expires = message.accepted + self.config.lifetime;

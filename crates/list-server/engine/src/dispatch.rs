@@ -3,6 +3,7 @@
 use crate::destination::{Route, Routes};
 use crate::event::{Effect, Outcome, Relay, Task};
 use crate::host::HostCapacity;
+use crate::ids::{DestinationId, HostId, NetworkId, RecipientIndex};
 use crate::policy::retry::{Retry, RetryInput};
 use crate::policy::split::Place;
 use crate::policy::timeouts::Timeouts;
@@ -16,10 +17,10 @@ use std::sync::Arc;
 
 /// What stands between a destination and one more session.
 enum Choice {
-    Host(u32, Arc<str>),
+    Host(HostId, Arc<str>),
     /// All hosts of the best preference that answers have their limit.
-    HostFull(u32),
-    NetworkFull(u32),
+    HostFull(HostId),
+    NetworkFull(NetworkId),
     /// Too many sessions wait already for hosts that did not answer last time.
     TooManyProbes,
     /// No host is to be tried before this time.
@@ -28,8 +29,8 @@ enum Choice {
 
 impl Engine {
     /// The destination has work, or may have a session for it: it is dispatched before the engine returns.
-    pub(super) fn look_at(&mut self, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
+    pub(super) fn look_at(&mut self, destination: DestinationId) {
+        let this = &mut self.destinations[destination];
         if !this.lined_up {
             this.lined_up = true;
             self.ready.push_back(destination);
@@ -37,8 +38,8 @@ impl Engine {
     }
 
     /// All in a line are looked at again.
-    pub(super) fn wake_host_line(&mut self, host: u32) {
-        self.ready.append(&mut self.hosts.list[host as usize].line);
+    pub(super) fn wake_host_line(&mut self, host: HostId) {
+        self.ready.append(&mut self.hosts[host].line);
     }
 
     pub(super) fn dispatch_all(&mut self) {
@@ -54,7 +55,7 @@ impl Engine {
                     None => return,
                 },
             };
-            self.destinations.list[destination as usize].lined_up = false;
+            self.destinations[destination].lined_up = false;
             self.dispatch(destination, has_waited);
         }
     }
@@ -67,9 +68,9 @@ impl Engine {
     /// Brings one destination's work forward by one step. One that has not waited for a session goes
     /// behind those that do; one keeps its place among them while its names are looked up, so that
     /// the order of a list does not become that of the answers.
-    fn dispatch(&mut self, destination: u32, has_waited: bool) {
+    fn dispatch(&mut self, destination: DestinationId, has_waited: bool) {
         let worth = self.sessions_worth(destination);
-        let this = &mut self.destinations.list[destination as usize];
+        let this = &mut self.destinations[destination];
         let place = this.place_in_line.take();
         if this.queue.is_empty() {
             return;
@@ -120,25 +121,25 @@ impl Engine {
             }
             Choice::HostFull(host) => {
                 self.make_room(|session| session.host == host);
-                self.hosts.list[host as usize].line.push_back(destination);
-                self.destinations.list[destination as usize].lined_up = true;
+                self.hosts[host].line.push_back(destination);
+                self.destinations[destination].lined_up = true;
             }
             Choice::NetworkFull(network) => {
                 self.make_room(|session| session.network == network);
-                self.hosts.networks[network as usize].line.push_back(destination);
-                self.destinations.list[destination as usize].lined_up = true;
+                self.hosts.networks[network].line.push_back(destination);
+                self.destinations[destination].lined_up = true;
             }
             Choice::TooManyProbes => {
                 self.probe_line.push_back(destination);
-                self.destinations.list[destination as usize].lined_up = true;
+                self.destinations[destination].lined_up = true;
             }
             Choice::Down(until) => self.stall(destination, until),
         }
     }
 
     /// The destination waits for a session, at its place or behind all others.
-    fn line_up(&mut self, destination: u32, place: Option<u64>) {
-        let this = &mut self.destinations.list[destination as usize];
+    fn line_up(&mut self, destination: DestinationId, place: Option<u64>) {
+        let this = &mut self.destinations[destination];
         let place = self.line.place(place);
         (this.lined_up, this.place_in_line) = (true, Some(place));
         self.line.insert(place, destination);
@@ -146,8 +147,8 @@ impl Engine {
 
     /// The host for one more session. One of a worse preference is tried only when all better ones
     /// do not answer, never because of this server's limits.
-    fn choose(&self, destination: u32) -> Choice {
-        let Routes::Known(hosts, _) = &self.destinations.list[destination as usize].routes else {
+    fn choose(&self, destination: DestinationId) -> Choice {
+        let Routes::Known(hosts, _) = &self.destinations[destination].routes else {
             unreachable!("where its mail goes is known");
         };
         let limits = &self.config.limits;
@@ -156,8 +157,8 @@ impl Engine {
         for group in hosts.chunk_by(|a, b| a.preference == b.preference) {
             let mut blocked = None;
             for &Route { host: number, ref name, .. } in group {
-                let host = &self.hosts.list[number as usize];
-                let network = &self.hosts.networks[host.network as usize];
+                let host = &self.hosts[number];
+                let network = &self.hosts.networks[host.network];
                 match host.room(self.now) {
                     HostCapacity::Down(until) => earliest = earliest.min(until),
                     HostCapacity::Full => blocked = Some(Choice::HostFull(number)),
@@ -177,13 +178,12 @@ impl Engine {
         Choice::Down(earliest)
     }
 
-    fn open(&mut self, destination: u32, number: u32, name: Arc<str>) {
-        let host = &mut self.hosts.list[number as usize];
-        host.sessions += 1;
-        self.hosts.networks[host.network as usize].sessions += 1;
+    fn open(&mut self, destination: DestinationId, number: HostId, name: Arc<str>) {
+        self.hosts.has_session(number);
+        let host = &self.hosts[number];
         let probe = host.failures > 0;
         self.probes += u32::from(probe);
-        let this = &mut self.destinations.list[destination as usize];
+        let this = &mut self.destinations[destination];
         this.sessions += 1;
         this.soon_free += 1;
         let steps = self.config.timeouts.steps(host.failures);
@@ -215,8 +215,8 @@ impl Engine {
     }
 
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
-    pub(super) fn stall(&mut self, destination: u32, until: Time) {
-        let this = &mut self.destinations.list[destination as usize];
+    pub(super) fn stall(&mut self, destination: DestinationId, until: Time) {
+        let this = &mut self.destinations[destination];
         this.place_in_line = None;
         let (already, mut envelopes) = (this.stalled.len(), Vec::new());
         for batch in this.queue.drain(..) {
@@ -238,8 +238,8 @@ impl Engine {
         self.set_destination_alarm(destination);
     }
 
-    pub(super) fn set_destination_alarm(&mut self, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
+    pub(super) fn set_destination_alarm(&mut self, destination: DestinationId) {
+        let this = &mut self.destinations[destination];
         let next = this.next_alarm(self.now);
         if next < this.alarm {
             this.alarm = next;
@@ -247,8 +247,8 @@ impl Engine {
         }
     }
 
-    pub(super) fn destination_alarm(&mut self, at: Time, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
+    pub(super) fn destination_alarm(&mut self, at: Time, destination: DestinationId) {
+        let this = &mut self.destinations[destination];
         if this.alarm > at {
             return;
         }
@@ -256,17 +256,17 @@ impl Engine {
         if matches!(this.routes, Routes::Asking(until) if until <= self.now) {
             self.unresolved(destination, "the name servers do not answer".into());
         }
-        let due = self.destinations.list[destination as usize].take_due(self.now);
+        let due = self.destinations[destination].take_due(self.now);
         self.queue_again(destination, due);
-        if self.destinations.list[destination as usize].gap > Span::ZERO {
+        if self.destinations[destination].gap > Span::ZERO {
             self.look_at(destination);
         }
         self.set_destination_alarm(destination);
     }
 
     /// Those whose time has come are queued again: one message's together, the oldest first.
-    pub(super) fn queue_again(&mut self, destination: u32, tasks: Vec<Task>) {
-        let mut messages: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    pub(super) fn queue_again(&mut self, destination: DestinationId, tasks: Vec<Task>) {
+        let mut messages: BTreeMap<_, Vec<RecipientIndex>> = BTreeMap::new();
         for task in tasks {
             if self.is_waiting(task) {
                 messages.entry(task.message).or_default().push(task.recipient);
@@ -280,10 +280,10 @@ impl Engine {
     }
 
     /// The host answers: the destinations that waited for it need not wait longer.
-    pub(super) fn host_is_up(&mut self, host: u32) {
+    pub(super) fn host_is_up(&mut self, host: HostId) {
         self.wake_host_line(host);
-        for destination in 0..self.destinations.list.len() as u32 {
-            let this = &mut self.destinations.list[destination as usize];
+        for destination in self.destinations.ids() {
+            let this = &mut self.destinations[destination];
             let routed = matches!(&this.routes, Routes::Known(hosts, _)
                 if hosts.iter().any(|route| route.host == host));
             if routed && this.retry_at < Time::NEVER {
@@ -299,7 +299,7 @@ impl Engine {
 /// to wait for something else first.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    waiting: BTreeMap<u64, u32>,
+    waiting: BTreeMap<u64, DestinationId>,
     given: u64,
 }
 
@@ -312,11 +312,11 @@ impl Line {
         })
     }
 
-    pub(super) fn insert(&mut self, place: u64, destination: u32) {
+    pub(super) fn insert(&mut self, place: u64, destination: DestinationId) {
         self.waiting.insert(place, destination);
     }
 
-    pub(super) fn pop_first(&mut self) -> Option<(u64, u32)> {
+    pub(super) fn pop_first(&mut self) -> Option<(u64, DestinationId)> {
         self.waiting.pop_first()
     }
 
@@ -327,7 +327,7 @@ impl Line {
     }
 
     /// The destinations, the first one first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &u32> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &DestinationId> {
         self.waiting.values()
     }
 }

@@ -1,5 +1,7 @@
 //! Which slot of a table is reused: that of a domain without mail, or of a host without routes.
 
+use crate::ids::{Id, Table};
+
 /// How many are looked at before one more is remembered than should be.
 const LOOKS: usize = 8;
 
@@ -10,32 +12,18 @@ pub(super) struct ClockHand(usize);
 
 impl ClockHand {
     /// The next that can go, if it is not far.
-    pub(super) fn find<T>(
+    pub(super) fn find<I: Id, T>(
         &mut self,
-        list: &mut [T],
+        list: &mut Table<I, T>,
         mut can_go: impl FnMut(&mut T) -> bool,
-    ) -> Option<u32> {
+    ) -> Option<I> {
         for _ in 0..LOOKS.min(list.len()) {
-            let number = self.0 % list.len();
-            self.0 = number + 1;
-            if can_go(&mut list[number]) {
-                return Some(number as u32);
+            let index = self.0 % list.len();
+            self.0 = index + 1;
+            if can_go(&mut list[I::new(index)]) {
+                return Some(I::new(index));
             }
         }
         None
-    }
-}
-
-/// Puts something new into a free place of a list, or at its end; where.
-pub(super) fn place<T>(list: &mut Vec<T>, free: &mut Vec<u32>, new: T) -> u32 {
-    match free.pop() {
-        Some(number) => {
-            list[number as usize] = new;
-            number
-        }
-        None => {
-            list.push(new);
-            list.len() as u32 - 1
-        }
     }
 }

@@ -1,18 +1,20 @@
 //! Hosts: what is known of each address, shared by all domains whose mail goes there.
 
 use crate::clock::rebase_clock;
-use crate::eviction::{ClockHand, place};
+use crate::eviction::ClockHand;
+use crate::ids::{DestinationId, HostId, NetworkId, Table};
 use crate::policy::Limits;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::Tls;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::{Index, IndexMut};
 
 /// One address that takes mail.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) address: IpAddr,
-    pub(super) network: u32,
+    pub(super) network: NetworkId,
     /// Destinations whose mail goes here.
     pub(super) routed: u32,
     /// All its sessions, and those of them that it has greeted.
@@ -36,7 +38,7 @@ pub(super) struct Host {
     /// Whether it takes transactions whole, commands and message together (PIPELINING, CHUNKING).
     pub(super) takes_whole: bool,
     /// Destinations that want a session here.
-    pub(super) line: VecDeque<u32>,
+    pub(super) line: VecDeque<DestinationId>,
 }
 
 /// Addresses that are near each other.
@@ -46,7 +48,7 @@ pub(super) struct Network {
     hosts: u32,
     pub(super) sessions: u32,
     /// Destinations that want a session here.
-    pub(super) line: VecDeque<u32>,
+    pub(super) line: VecDeque<DestinationId>,
 }
 
 /// Whether a host can have one more session.
@@ -60,25 +62,44 @@ pub(super) enum HostCapacity {
 
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    pub(super) list: Vec<Host>,
-    pub(super) networks: Vec<Network>,
-    by_address: BTreeMap<IpAddr, u32>,
-    by_prefix: BTreeMap<IpAddr, u32>,
-    free: Vec<u32>,
-    free_networks: Vec<u32>,
+    list: Table<HostId, Host>,
+    pub(super) networks: Table<NetworkId, Network>,
+    by_address: BTreeMap<IpAddr, HostId>,
+    by_prefix: BTreeMap<IpAddr, NetworkId>,
+    free: Vec<HostId>,
+    free_networks: Vec<NetworkId>,
     hand: ClockHand,
 }
 
+impl Index<HostId> for Hosts {
+    type Output = Host;
+
+    fn index(&self, id: HostId) -> &Host {
+        &self.list[id]
+    }
+}
+
+impl IndexMut<HostId> for Hosts {
+    fn index_mut(&mut self, id: HostId) -> &mut Host {
+        &mut self.list[id]
+    }
+}
+
 impl Hosts {
-    pub(super) fn find_or_add(&mut self, address: IpAddr, limits: &Limits) -> u32 {
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Host> {
+        self.list.values_mut()
+    }
+
+    pub(super) fn find_or_add(&mut self, address: IpAddr, limits: &Limits) -> HostId {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
         }
         self.forget_one(limits.remembered.get());
-        let network = *self.by_prefix.entry(network_of(address)).or_insert_with(|| {
-            place(&mut self.networks, &mut self.free_networks, Network::default())
-        });
-        self.networks[network as usize].hosts += 1;
+        let network = *self
+            .by_prefix
+            .entry(network_of(address))
+            .or_insert_with(|| self.networks.place(&mut self.free_networks, Network::default()));
+        self.networks[network].hosts += 1;
         let host = Host {
             address,
             network,
@@ -96,9 +117,16 @@ impl Hosts {
             takes_whole: false,
             line: VecDeque::new(),
         };
-        let number = place(&mut self.list, &mut self.free, host);
+        let number = self.list.place(&mut self.free, host);
         self.by_address.insert(address, number);
         number
+    }
+
+    /// One session more is open with a host.
+    pub(super) fn has_session(&mut self, id: HostId) {
+        let host = &mut self.list[id];
+        host.sessions += 1;
+        self.networks[host.network].sessions += 1;
     }
 
     /// How many are known.
@@ -117,10 +145,10 @@ impl Hosts {
             at_rest && by_address.contains_key(&it.address)
         });
         let Some(number) = forgotten else { return };
-        let &Host { address, network, .. } = &self.list[number as usize];
+        let &Host { address, network, .. } = &self.list[number];
         self.by_address.remove(&address);
         self.free.push(number);
-        let near = &mut self.networks[network as usize];
+        let near = &mut self.networks[network];
         near.hosts -= 1;
         if near.hosts == 0 {
             self.by_prefix.remove(&network_of(address));
@@ -223,7 +251,7 @@ mod tests {
     fn host() -> Host {
         let mut hosts = Hosts::default();
         hosts.find_or_add("192.0.2.1".parse().unwrap(), &defaults());
-        hosts.list.pop().unwrap()
+        hosts.list.into_rows().pop().unwrap()
     }
 
     #[test]
@@ -239,8 +267,9 @@ mod tests {
             "192.0.2.1",
         ];
         let numbers = texts.map(|text| hosts.find_or_add(text.parse().unwrap(), &limits));
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 0]);
-        assert_eq!(hosts.list.iter().map(|it| it.network).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 0].map(HostId));
+        let networks: Vec<_> = hosts.list.values().map(|it| it.network).collect();
+        assert_eq!(networks, [0, 0, 1, 2, 2].map(NetworkId));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::event::{
     BatchId, Counts, Deferral, Effect, Entry, MessageId, Operation, Progress, Record, Refusal,
     SessionId, Stored, Submission, Task,
 };
+use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
 use crate::message::{Message, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::{Engine, Timer};
@@ -21,7 +22,7 @@ pub(super) struct Journal {
     /// Operations that are answered when `records` are written.
     answers: Vec<(u64, Counts)>,
     /// What is to be written by itself, and the envelope that waits for it.
-    files: VecDeque<(Vec<Record>, Option<usize>)>,
+    files: VecDeque<(Vec<Record>, Option<EnvelopeId>)>,
     /// Since when the first of `records` waits.
     pub(super) since: Time,
     /// When its timer rings.
@@ -41,7 +42,7 @@ pub(super) struct Batch {
     pub(super) sessions: Vec<SessionId>,
     pub(super) answers: Vec<(u64, Counts)>,
     /// Where it was written by itself: the envelope that waits for it, if one does.
-    pub(super) file: Option<Option<usize>>,
+    pub(super) file: Option<Option<EnvelopeId>>,
 }
 
 impl Journal {
@@ -75,7 +76,7 @@ impl Journal {
     }
 
     /// What is to be written by itself, for `envelope` to go on.
-    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<usize>) {
+    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<EnvelopeId>) {
         self.files.push_back((records, envelope));
     }
 
@@ -188,12 +189,12 @@ impl Engine {
         self.recipients == 0 || waiting <= self.config.limits.waiting.get().into()
     }
 
-    fn destinations_of(&mut self, submission: &Submission) -> Vec<u32> {
+    fn destinations_of(&mut self, submission: &Submission) -> Vec<DestinationId> {
         // A list's messages are for the same people in the same order.
         let before = std::mem::take(&mut self.before);
         let guesses = before.iter().copied().map(Some).chain(std::iter::repeat(None));
         let domains = submission.recipients.iter().map(|recipient| recipient.domain());
-        let destinations: Vec<u32> =
+        let destinations: Vec<DestinationId> =
             domains.zip(guesses).map(|(domain, guess)| self.want(domain, guess)).collect();
         self.before = destinations.clone();
         destinations
@@ -218,8 +219,8 @@ impl Engine {
         let destinations = self.destinations_of(&stored.submission);
         let mut message = Message::new(stored.submission, stored.accepted, destinations);
         let (mut unreported, mut deferred) = (Vec::new(), Vec::new());
-        for (number, progress) in (0..).zip(stored.progress) {
-            let Some(recipient) = message.recipients.get_mut(number as usize) else { break };
+        for (number, progress) in RecipientIndex::all().zip(stored.progress) {
+            let Some(recipient) = message.recipients.get_mut(number) else { break };
             match progress {
                 Progress::Open => {}
                 Progress::Deferred(deferral) => {
@@ -242,11 +243,11 @@ impl Engine {
             return self.effects.push(Effect::Finished(id));
         }
         for number in stored.held {
-            if let Some(recipient) = message.recipients.get_mut(number as usize) {
+            if let Some(recipient) = message.recipients.get_mut(number) {
                 recipient.wish = Wish::Hold;
             }
         }
-        deferred.retain(|&(_, deferral): &(u32, Deferral)| deferral.due > self.now);
+        deferred.retain(|&(_, deferral): &(RecipientIndex, Deferral)| deferral.due > self.now);
         let mut places = message.waiting();
         places.retain(|place| {
             deferred.binary_search_by_key(&place.recipient, |&(number, _)| number).is_err()
@@ -336,7 +337,7 @@ impl Engine {
     fn settle(&mut self, task: Task) {
         let message =
             self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let destination = message.recipients[task.recipient as usize].destination;
+        let destination = message.recipients[task.recipient].destination;
         message.open -= 1;
         let finished = message.open == 0;
         self.unwant(destination);
@@ -356,7 +357,7 @@ impl Engine {
                 Record::Accepted(id) => {
                     let message =
                         self.offered.remove(id).expect("a message that is accepted was offered");
-                    message.recipients.iter().for_each(|it| self.unwant(it.destination));
+                    message.recipients.values().for_each(|it| self.unwant(it.destination));
                     self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
                 }
                 other => kept.push(other.clone()),
@@ -371,10 +372,10 @@ impl Engine {
     }
 
     /// Failures were reported.
-    pub(super) fn reported(&mut self, message: MessageId, recipients: &[u32]) {
+    pub(super) fn reported(&mut self, message: MessageId, recipients: &[RecipientIndex]) {
         let Some(known) = self.messages.get_mut(&message) else { return };
         for &number in recipients {
-            if let Some(recipient) = known.recipients.get_mut(number as usize)
+            if let Some(recipient) = known.recipients.get_mut(number)
                 && recipient.state == State::Failed
             {
                 recipient.state = State::Ended;

@@ -32,6 +32,7 @@ mod dispatch;
 mod event;
 mod eviction;
 mod host;
+mod ids;
 mod journal;
 pub mod list;
 mod message;
@@ -50,6 +51,7 @@ pub use event::{
     Task,
 };
 pub use host::prefix;
+pub use ids::{DestinationId, RecipientIndex};
 pub use own_hosts::OwnHosts;
 pub use reason::Reason;
 
@@ -58,9 +60,8 @@ use crate::dispatch::Line;
 use crate::host::Hosts;
 use crate::journal::Journal;
 use crate::list::return_path::ReturnPaths;
-use crate::message::{EnvelopeProgress, Message};
+use crate::message::{Envelopes, Message};
 use crate::session::{Session, Sessions};
-use slab::Slab;
 use sojourn_core::{Calendar, Streams, Time};
 use sojourn_smtp::Address;
 use sojourn_smtp::client::{Output, Step};
@@ -87,7 +88,7 @@ pub struct Engine {
     offered: BTreeMap<MessageId, Message>,
     /// Recipients that are not at their end on stable storage.
     recipients: u64,
-    envelopes: Slab<EnvelopeProgress>,
+    envelopes: Envelopes,
     destinations: Destinations,
     hosts: Hosts,
     sessions: Sessions,
@@ -96,10 +97,10 @@ pub struct Engine {
     /// Sessions that wait for hosts that did not answer last time.
     probes: u32,
     /// Destinations to be looked at now, and those that want a session when there is one.
-    ready: VecDeque<u32>,
+    ready: VecDeque<DestinationId>,
     line: Line,
     /// Destinations that want to probe a host.
-    probe_line: VecDeque<u32>,
+    probe_line: VecDeque<DestinationId>,
     journal: Journal,
     /// Whether nothing new is to begin.
     stopping: bool,
@@ -107,13 +108,13 @@ pub struct Engine {
     /// Empty lists, for what clients want next.
     spare: Vec<Vec<Output>>,
     /// The destinations of the recipients of the message before.
-    before: Vec<u32>,
+    before: Vec<DestinationId>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Timer {
     Session(SessionId),
-    Destination(u32),
+    Destination(DestinationId),
     Expiry(MessageId),
     Journal,
 }
@@ -134,7 +135,7 @@ impl Engine {
             messages: BTreeMap::new(),
             offered: BTreeMap::new(),
             recipients: 0,
-            envelopes: Slab::new(),
+            envelopes: Envelopes::default(),
             destinations: Destinations::default(),
             hosts: Hosts::default(),
             sessions: Sessions::default(),
@@ -233,7 +234,7 @@ impl Engine {
     /// A recipient of a message that is not finished.
     pub fn recipient(&self, task: Task) -> Option<&Address> {
         let message = self.messages.get(&task.message)?;
-        Some(&message.recipients.get(task.recipient as usize)?.address)
+        Some(&message.recipients.get(task.recipient)?.address)
     }
 
     /// When a message that is not finished was accepted.

@@ -2,14 +2,17 @@
 
 use crate::clock::rebase_clock;
 use crate::event::{MessageId, Record, Submission, Task};
+use crate::ids::{DestinationId, EnvelopeId, Id, RecipientIndex, Table};
 use crate::list::return_path::{ReturnPaths, encode_verp};
 use crate::list::token::Claim;
 use crate::policy::split::{Place, Split, together};
 use crate::{Engine, Timer};
+use slab::Slab;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::Address;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
 
 /// A message under way.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ pub(super) struct Message {
     pub(super) accepted: Time,
     /// The day that its return paths name.
     pub(super) day: u16,
-    pub(super) recipients: Vec<Recipient>,
+    pub(super) recipients: Table<RecipientIndex, Recipient>,
     /// Recipients whose end is not on stable storage yet.
     pub(super) open: u32,
 }
@@ -29,7 +32,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) struct Recipient {
     pub(super) address: Address,
-    pub(super) destination: u32,
+    pub(super) destination: DestinationId,
     /// Its number in the list's register.
     pub(super) subscriber: Option<NonZeroU32>,
     pub(super) state: State,
@@ -65,9 +68,9 @@ pub(super) enum Wish {
 #[derive(Debug)]
 pub(super) struct DeliveryBatch {
     pub(super) message: MessageId,
-    pub(super) recipients: Vec<u32>,
+    pub(super) recipients: Vec<RecipientIndex>,
     /// The envelope that goes on when this is done.
-    pub(super) envelope: usize,
+    pub(super) envelope: EnvelopeId,
     /// When it was queued.
     pub(super) queued: Time,
 }
@@ -76,7 +79,7 @@ pub(super) struct DeliveryBatch {
 #[derive(Debug)]
 pub(super) struct EnvelopeProgress {
     pub(super) message: MessageId,
-    pub(super) groups: VecDeque<(u32, Vec<u32>)>,
+    pub(super) groups: VecDeque<(DestinationId, Vec<RecipientIndex>)>,
     /// Parcels of the present group that are not done.
     pub(super) outstanding: u32,
     /// What is done and not written, where the envelope is written by itself.
@@ -92,10 +95,14 @@ impl Recipient {
 
 impl Message {
     /// A message whose recipients go to `destinations`.
-    pub(super) fn new(submission: Submission, accepted: Time, destinations: Vec<u32>) -> Message {
+    pub(super) fn new(
+        submission: Submission,
+        accepted: Time,
+        destinations: Vec<DestinationId>,
+    ) -> Message {
         let numbers = submission.subscribers.into_iter().chain(std::iter::repeat(0));
         let recipients = submission.recipients.into_iter().zip(destinations).zip(numbers);
-        let recipients: Vec<_> = recipients
+        let recipients: Table<_, _> = recipients
             .map(|((address, destination), number)| Recipient {
                 address,
                 destination,
@@ -120,19 +127,19 @@ impl Message {
 
     pub(super) fn rebase_clock(&mut self, by: Span) {
         rebase_clock(&mut self.accepted, by);
-        self.recipients.iter_mut().for_each(|it| rebase_clock(&mut it.first_refused, by));
+        self.recipients.values_mut().for_each(|it| rebase_clock(&mut it.first_refused, by));
     }
 
-    pub(super) fn is_waiting(&self, recipient: u32) -> bool {
-        self.recipients[recipient as usize].is_waiting()
+    pub(super) fn is_waiting(&self, recipient: RecipientIndex) -> bool {
+        self.recipients[recipient].is_waiting()
     }
 
     /// The places of all recipients that wait, in the list's order.
     pub(super) fn waiting(&self) -> Vec<Place> {
-        let places = self.recipients.iter().zip(0..);
+        let places = self.recipients.iter();
         places
-            .filter(|(recipient, _)| recipient.is_waiting())
-            .map(|(it, recipient)| Place { recipient, destination: it.destination })
+            .filter(|(_, recipient)| recipient.is_waiting())
+            .map(|(recipient, it)| Place { recipient, destination: it.destination })
             .collect()
     }
 }
@@ -153,12 +160,44 @@ impl EnvelopeProgress {
     }
 }
 
+/// The envelopes that are not worked off.
+#[derive(Debug, Default)]
+pub(super) struct Envelopes(Slab<EnvelopeProgress>);
+
+impl Envelopes {
+    pub(super) fn insert(&mut self, progress: EnvelopeProgress) -> EnvelopeId {
+        Id::new(self.0.insert(progress))
+    }
+
+    pub(super) fn remove(&mut self, id: EnvelopeId) -> EnvelopeProgress {
+        self.0.remove(id.index())
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut EnvelopeProgress> {
+        self.0.iter_mut().map(|(_, progress)| progress)
+    }
+}
+
+impl Index<EnvelopeId> for Envelopes {
+    type Output = EnvelopeProgress;
+
+    fn index(&self, id: EnvelopeId) -> &EnvelopeProgress {
+        &self.0[id.index()]
+    }
+}
+
+impl IndexMut<EnvelopeId> for Envelopes {
+    fn index_mut(&mut self, id: EnvelopeId) -> &mut EnvelopeProgress {
+        &mut self.0[id.index()]
+    }
+}
+
 impl Engine {
     /// A message is ready to go: these recipients are ordered, split and queued.
     pub(super) fn start(&mut self, id: MessageId, mut places: Vec<Place>) {
         let expires = self.messages[&id].accepted + self.config.lifetime;
-        let destinations = &self.destinations.list;
-        self.config.order.sort(&mut places, |it| destinations[it as usize].delay);
+        let destinations = &self.destinations;
+        self.config.order.sort(&mut places, |it| destinations[it].delay);
         self.timers.schedule(expires.max(self.now), Timer::Expiry(id));
         self.queue(id, places);
     }
@@ -172,7 +211,7 @@ impl Engine {
     }
 
     /// Queues the next group of an envelope, or forgets the envelope.
-    pub(super) fn advance(&mut self, number: usize) {
+    pub(super) fn advance(&mut self, number: EnvelopeId) {
         let progress = &mut self.envelopes[number];
         let Some((destination, recipients)) = progress.groups.pop_front() else {
             if !progress.unsaved.is_empty() {
@@ -188,12 +227,12 @@ impl Engine {
             envelope: number,
             queued: self.now,
         };
-        self.destinations.list[destination as usize].queue.push_back(batch);
+        self.destinations[destination].queue.push_back(batch);
         self.look_at(destination);
     }
 
     /// A parcel of an envelope is done.
-    pub(super) fn done(&mut self, envelope: usize) {
+    pub(super) fn done(&mut self, envelope: EnvelopeId) {
         let progress = &mut self.envelopes[envelope];
         progress.outstanding -= 1;
         if progress.outstanding == 0 {
@@ -216,7 +255,7 @@ impl Engine {
     pub(super) fn set_state(&mut self, task: Task, state: State) {
         let message =
             self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        message.recipients[task.recipient as usize].state = state;
+        message.recipients[task.recipient].state = state;
     }
 
     /// Copies of lists' mail get return paths with tokens from now on, as `paths` says. What is sent
@@ -229,7 +268,7 @@ impl Engine {
     /// the register, or its message is finished.
     pub fn claim(&self, task: Task) -> Option<Claim> {
         let message = self.messages.get(&task.message)?;
-        let subscriber = message.recipients.get(task.recipient as usize)?.subscriber?;
+        let subscriber = message.recipients.get(task.recipient)?.subscriber?;
         // Of a mailing's number, a token has the lower half.
         let mailing = task.message.0 as u32;
         Some(Claim { subscriber: subscriber.get(), mailing, day: message.day })
@@ -245,7 +284,11 @@ impl Engine {
     /// The return path for `recipients` of message `id`, by their places; nothing for a report. It
     /// is the message's sender where it cannot name one recipient: the recipient has no number in
     /// the register, or its address is too long.
-    pub(super) fn return_path(&self, id: MessageId, recipients: &[u32]) -> Option<Address> {
+    pub(super) fn return_path(
+        &self,
+        id: MessageId,
+        recipients: &[RecipientIndex],
+    ) -> Option<Address> {
         let message = &self.messages[&id];
         let sender = message.sender.as_ref()?;
         let [one] = recipients else { return Some(sender.clone()) };
@@ -253,7 +296,7 @@ impl Engine {
             let claim = self.claim(Task { message: id, recipient: *one });
             claim.and_then(|claim| self.return_paths.path(sender, claim))
         } else if self.config.verp.contains(sender) {
-            encode_verp(sender, &message.recipients[*one as usize].address)
+            encode_verp(sender, &message.recipients[*one].address)
         } else {
             None
         };

@@ -5,6 +5,7 @@
 
 use crate::destination::Routes;
 use crate::event::{Counts, Effect, Entry, MessageId, Operation, Record, Selection, Task};
+use crate::ids::{DestinationId, HostId, RecipientIndex, Table};
 use crate::message::{State, Wish};
 use crate::policy::split::Place;
 use crate::{Engine, Timer};
@@ -19,13 +20,13 @@ impl Engine {
     /// Does an operation, and answers when it is on stable storage.
     pub(super) fn operate(&mut self, number: u64, operation: Operation, selection: &Selection) {
         let mut counts = Counts::default();
-        let mut chosen: Vec<(MessageId, Arc<[u32]>)> = Vec::new();
+        let mut chosen: Vec<(MessageId, Arc<[RecipientIndex]>)> = Vec::new();
         for (&id, message) in &mut self.messages {
             if !selection.has_message(id, message.sender.as_ref()) {
                 continue;
             }
             let (mut some, before) = (Vec::new(), counts.under_way);
-            for (recipient, place) in message.recipients.iter_mut().zip(0..) {
+            for (place, recipient) in message.recipients.iter_mut() {
                 let wish = recipient.wish;
                 let applies = match operation {
                     Operation::Count | Operation::Delete => true,
@@ -92,7 +93,7 @@ impl Engine {
         let waits = |task: Task| {
             messages.get(&task.message).is_some_and(|message| message.is_waiting(task.recipient))
         };
-        for (_, progress) in &mut self.envelopes {
+        for progress in self.envelopes.values_mut() {
             let message = progress.message;
             for (_, group) in &mut progress.groups {
                 group.retain(|&recipient| waits(Task { message, recipient }));
@@ -100,7 +101,7 @@ impl Engine {
             progress.groups.retain(|(_, group)| !group.is_empty());
         }
         let mut done = Vec::new();
-        for destination in &mut self.destinations.list {
+        for destination in self.destinations.values_mut() {
             destination.queue.retain_mut(|batch| {
                 let message = batch.message;
                 batch.recipients.retain(|&recipient| waits(Task { message, recipient }));
@@ -116,18 +117,18 @@ impl Engine {
     }
 
     /// Queues recipients that stand in no place.
-    fn place(&mut self, message: MessageId, recipients: &[u32]) {
+    fn place(&mut self, message: MessageId, recipients: &[RecipientIndex]) {
         let known = &self.messages[&message];
         let places = recipients.iter().filter(|&&recipient| known.is_waiting(recipient));
         let places = places.map(|&recipient| {
-            let destination = known.recipients[recipient as usize].destination;
+            let destination = known.recipients[recipient].destination;
             Place { recipient, destination }
         });
         let places = places.collect();
         self.queue(message, places);
     }
 
-    fn release_all(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
+    fn release_all(&mut self, chosen: &[(MessageId, Arc<[RecipientIndex]>)]) {
         for (message, recipients) in chosen {
             let expires = self.messages[message].accepted + self.config.lifetime;
             if expires <= self.now {
@@ -138,20 +139,20 @@ impl Engine {
     }
 
     /// What waits for its time is queued; domains and hosts that are left alone are tried.
-    fn flush(&mut self, selection: &Selection, chosen: &[(MessageId, Arc<[u32]>)]) {
+    fn flush(&mut self, selection: &Selection, chosen: &[(MessageId, Arc<[RecipientIndex]>)]) {
         for destination in self.destinations_of_chosen(chosen) {
-            let later = std::mem::take(&mut self.destinations.list[destination as usize].later);
+            let later = std::mem::take(&mut self.destinations[destination].later);
             let (due, later): (Vec<_>, Vec<_>) = later.into_iter().partition(|&(_, task)| {
                 let message = self.messages.get(&task.message);
                 message.is_some_and(|message| {
-                    let address = &message.recipients[task.recipient as usize].address;
+                    let address = &message.recipients[task.recipient].address;
                     selection.has_message(task.message, message.sender.as_ref())
                         && selection.has_recipient(address)
                 })
             });
-            self.destinations.list[destination as usize].later = BTreeSet::from_iter(later);
+            self.destinations[destination].later = BTreeSet::from_iter(later);
             self.queue_again(destination, due.into_iter().map(|(_, task)| task).collect());
-            let this = &mut self.destinations.list[destination as usize];
+            let this = &mut self.destinations[destination];
             if this.retry_at < Time::NEVER {
                 this.retry_at = Time::NEVER;
                 let stalled = std::mem::take(&mut this.stalled);
@@ -161,12 +162,12 @@ impl Engine {
         }
     }
 
-    fn requeue(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
+    fn requeue(&mut self, chosen: &[(MessageId, Arc<[RecipientIndex]>)]) {
         for (message, recipients) in chosen {
             let message =
                 self.messages.get_mut(message).expect("a message with open recipients is known");
             for &recipient in &recipients[..] {
-                let recipient = &mut message.recipients[recipient as usize];
+                let recipient = &mut message.recipients[recipient];
                 (recipient.refused, recipient.first_refused) = (0, Time::ZERO);
             }
         }
@@ -174,7 +175,7 @@ impl Engine {
             self.each_host(destination, |host, now| {
                 (host.failures, host.down_until, host.tls_broken) = (0, now, false);
             });
-            let this = &mut self.destinations.list[destination as usize];
+            let this = &mut self.destinations[destination];
             (this.failures, this.learned, this.trouble) = (0, None, None);
             let stalled = std::mem::take(&mut this.stalled);
             this.retry_at = Time::NEVER;
@@ -187,7 +188,7 @@ impl Engine {
     }
 
     /// The chosen are taken out of their places, and queued at their end.
-    fn queue_anew(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
+    fn queue_anew(&mut self, chosen: &[(MessageId, Arc<[RecipientIndex]>)]) {
         for to in [Wish::Hold, Wish::Send] {
             for (message, recipients) in chosen {
                 let message = self
@@ -195,7 +196,7 @@ impl Engine {
                     .get_mut(message)
                     .expect("a message with open recipients is known");
                 for &recipient in &recipients[..] {
-                    message.recipients[recipient as usize].wish = to;
+                    message.recipients[recipient].wish = to;
                 }
             }
             if to == Wish::Hold {
@@ -207,24 +208,32 @@ impl Engine {
         }
     }
 
-    fn destinations_of_chosen(&self, chosen: &[(MessageId, Arc<[u32]>)]) -> Vec<u32> {
-        let mut known = vec![false; self.destinations.list.len()];
+    fn destinations_of_chosen(
+        &self,
+        chosen: &[(MessageId, Arc<[RecipientIndex]>)],
+    ) -> Vec<DestinationId> {
+        let mut known: Table<DestinationId, bool> =
+            self.destinations.ids().map(|_| false).collect();
         for (message, recipients) in chosen {
             let message = &self.messages[message];
             for &recipient in &recipients[..] {
-                known[message.recipients[recipient as usize].destination as usize] = true;
+                known[message.recipients[recipient].destination] = true;
             }
         }
-        (0..).zip(known).filter(|(_, known)| *known).map(|(number, _)| number).collect()
+        known.iter().filter(|(_, known)| **known).map(|(id, _)| id).collect()
     }
 
-    fn each_host(&mut self, destination: u32, change: impl Fn(&mut crate::host::Host, Time)) {
-        let numbers: Vec<u32> = match &self.destinations.list[destination as usize].routes {
+    fn each_host(
+        &mut self,
+        destination: DestinationId,
+        change: impl Fn(&mut crate::host::Host, Time),
+    ) {
+        let numbers: Vec<HostId> = match &self.destinations[destination].routes {
             Routes::Known(hosts, _) => hosts.iter().map(|route| route.host).collect(),
             _ => Vec::new(),
         };
         for number in numbers {
-            change(&mut self.hosts.list[number as usize], self.now);
+            change(&mut self.hosts[number], self.now);
             self.wake_host_line(number);
         }
     }
@@ -233,7 +242,7 @@ impl Engine {
     pub(super) fn is_removed(&mut self, task: Task) -> bool {
         let message =
             self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let recipient = &mut message.recipients[task.recipient as usize];
+        let recipient = &mut message.recipients[task.recipient];
         if recipient.wish != Wish::Remove {
             return false;
         }

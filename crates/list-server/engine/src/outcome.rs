@@ -3,6 +3,7 @@
 use crate::event::{
     Deferral, Delays, Effect, Entry, MessageId, Obstacle, Outcome, Record, Relay, SessionId, Task,
 };
+use crate::ids::{DestinationId, EnvelopeId, HostId, RecipientIndex};
 use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
@@ -23,14 +24,14 @@ impl Engine {
         let probe = std::mem::take(&mut session.probe);
         session.soon_free = session.under_way.is_empty();
         session.has_answered(self.now.since(over.began));
-        self.destinations.list[destination as usize].soon_free += u32::from(session.soon_free);
+        self.destinations[destination].soon_free += u32::from(session.soon_free);
         let attempt = self.attempt(&self.sessions[id].relay, &over);
-        self.destinations.list[destination as usize].took(attempt.took);
+        self.destinations[destination].took(attempt.took);
         let (mark, batch) = (self.journal.mark(), over.batch);
         let again = self.judge(&batch, verdicts, &attempt);
         if again.len() == batch.recipients.len() {
             // It refused the transaction because it came before the answer to the one before.
-            self.hosts.list[host as usize].no_pipelining = true;
+            self.hosts[host].no_pipelining = true;
         } else {
             self.sessions.get_mut(id).expect("an event names an open session").pipelines |=
                 over.early;
@@ -38,7 +39,7 @@ impl Engine {
         if !again.is_empty() && again.len() < batch.recipients.len() {
             // The server said where its limit is: so many in one transaction.
             let fitted = (batch.recipients.len() - again.len()) as u32;
-            let most = &mut self.destinations.list[destination as usize].most_recipients;
+            let most = &mut self.destinations[destination].most_recipients;
             *most = fitted.clamp(1, *most);
         }
         self.hand_back(destination, &batch, again);
@@ -47,8 +48,8 @@ impl Engine {
             self.sessions.get_mut(id).expect("an event names an open session").unwritten += 1;
         }
         self.saved(batch.envelope, mark);
-        let was_down = self.hosts.list[host as usize].failures > 0;
-        if self.hosts.list[host as usize].answered(self.now, &self.config.limits) {
+        let was_down = self.hosts[host].failures > 0;
+        if self.hosts[host].answered(self.now, &self.config.limits) {
             self.wake_host_line(host);
         }
         if was_down {
@@ -62,7 +63,7 @@ impl Engine {
     /// A batch of an envelope is done, and the journal has had `mark` records before that: they are
     /// left there, or kept with the envelope until there are enough, and it waits for their write.
     /// A recipient that is tried again has left the envelope: that is not kept.
-    fn saved(&mut self, envelope: usize, mark: usize) {
+    fn saved(&mut self, envelope: EnvelopeId, mark: usize) {
         let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
         let records = self.journal.since(mark);
         let progress = &mut self.envelopes[envelope];
@@ -111,7 +112,7 @@ impl Engine {
             return self.look_at(destination);
         }
         let unanswered = session.client.is_early_unheard();
-        let this = &mut self.hosts.list[host as usize];
+        let this = &mut self.hosts[host];
         // It may drop commands that come before the answer to a message, if it never took any.
         this.no_pipelining |= !session.pipelines && (unanswered || !session.under_way.is_empty());
         let others = this.sessions > 0;
@@ -120,7 +121,7 @@ impl Engine {
             self.hand_back(destination, batch, batch.recipients.clone());
             self.done(batch.envelope);
         }
-        let this = &mut self.hosts.list[host as usize];
+        let this = &mut self.hosts[host];
         if self.stopping {
             if let Some(first) = &first {
                 let mark = self.journal.mark();
@@ -144,11 +145,11 @@ impl Engine {
             this.overloaded(self.now, &self.config.limits);
         } else if !others && !served && (!session.ready || end != End::Dropped) {
             self.host_failed(host, &reason);
-            self.destinations.list[destination as usize].trouble = Some(reason.clone());
+            self.destinations[destination].trouble = Some(reason.clone());
         }
         if let Some(first) = &first {
             let (batch, attempt) = (&first.batch, self.attempt(&session.relay, first));
-            self.destinations.list[destination as usize].took(attempt.took);
+            self.destinations[destination].took(attempt.took);
             let mark = self.journal.mark();
             let left = self.judge(batch, verdicts, &attempt);
             if served || (others && end == End::Refused) {
@@ -167,14 +168,14 @@ impl Engine {
 
     /// The session no longer counts; the destinations that wait for its place are dispatched.
     fn give_back(&mut self, session: &Session) {
-        let host = &mut self.hosts.list[session.host as usize];
+        let host = &mut self.hosts[session.host];
         host.sessions -= 1;
         host.established -= u32::from(session.greeted);
-        let network = &mut self.hosts.networks[session.network as usize];
+        let network = &mut self.hosts.networks[session.network];
         network.sessions -= 1;
         self.ready.append(&mut network.line);
         self.wake_host_line(session.host);
-        let destination = &mut self.destinations.list[session.destination as usize];
+        let destination = &mut self.destinations[session.destination];
         destination.sessions -= 1;
         destination.soon_free -= u32::from(session.soon_free);
         if session.probe {
@@ -188,12 +189,12 @@ impl Engine {
     }
 
     /// The host did not answer, and serves no other session.
-    fn host_failed(&mut self, number: u32, reason: &Reason) {
-        let host = &mut self.hosts.list[number as usize];
+    fn host_failed(&mut self, number: HostId, reason: &Reason) {
+        let host = &mut self.hosts[number];
         let times = host.failed(self.now);
         let first = host.first_failure;
-        let until = self.now + self.host_wait("host", number.into(), times, first);
-        let host = &mut self.hosts.list[number as usize];
+        let until = self.now + self.host_wait("host", number.0.into(), times, first);
+        let host = &mut self.hosts[number];
         host.down_until = until;
         let down = Entry::HostDown(host.address, until, reason.clone());
         self.effects.push(Effect::Log(down));
@@ -206,7 +207,7 @@ impl Engine {
         batch: &DeliveryBatch,
         verdicts: Vec<Verdict>,
         attempt: &Attempt,
-    ) -> Vec<u32> {
+    ) -> Vec<RecipientIndex> {
         let (mut left, mut last) = (Vec::new(), None);
         for (&recipient, verdict) in batch.recipients.iter().zip(verdicts) {
             let task = Task { message: batch.message, recipient };
@@ -233,7 +234,12 @@ impl Engine {
     }
 
     /// Recipients that are to be sent to at once: they go before all others.
-    fn hand_back(&mut self, destination: u32, batch: &DeliveryBatch, recipients: Vec<u32>) {
+    fn hand_back(
+        &mut self,
+        destination: DestinationId,
+        batch: &DeliveryBatch,
+        recipients: Vec<RecipientIndex>,
+    ) {
         if recipients.is_empty() {
             return;
         }
@@ -248,7 +254,7 @@ impl Engine {
         let progress = &mut self.envelopes[batch.envelope];
         progress.outstanding += 1;
         let DeliveryBatch { message, envelope, queued, .. } = *batch;
-        let queue = &mut self.destinations.list[destination as usize].queue;
+        let queue = &mut self.destinations[destination].queue;
         queue.push_front(DeliveryBatch { message, recipients, envelope, queued });
         self.look_at(destination);
     }
@@ -258,11 +264,11 @@ impl Engine {
         self.journal.push(self.now, Record::Delivered(task));
         let message =
             self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let recipient = &mut message.recipients[task.recipient as usize];
+        let recipient = &mut message.recipients[task.recipient];
         recipient.state = State::Ended;
         if recipient.refused > 0 {
             let after = self.now.since(recipient.first_refused);
-            let destination = &mut self.destinations.list[recipient.destination as usize];
+            let destination = &mut self.destinations[recipient.destination];
             let shortest = destination.learned.map_or(after, |before| before.min(after));
             destination.learned = Some(shortest);
         }
@@ -295,12 +301,12 @@ impl Engine {
         let now = self.now;
         let message =
             self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let wish = message.recipients[task.recipient as usize].wish;
+        let wish = message.recipients[task.recipient].wish;
         if now >= message.accepted + self.config.lifetime && wish == Wish::Send {
             self.fail(task, expired(reason));
             return Outcome::Failed;
         }
-        let recipient = &mut message.recipients[task.recipient as usize];
+        let recipient = &mut message.recipients[task.recipient];
         if recipient.refused == 0 {
             recipient.first_refused = now;
         }
@@ -312,8 +318,8 @@ impl Engine {
             times,
             since_first: now.since(first),
             named,
-            learned: self.destinations.list[number as usize].learned,
-            chance: self.chance("recipient", number.into(), times),
+            learned: self.destinations[number].learned,
+            chance: self.chance("recipient", number.0.into(), times),
         });
         let due = gathered(now + wait);
         self.set_aside(task, due);
@@ -325,12 +331,12 @@ impl Engine {
 
     /// The recipient waits until `due`; one that is held, until it is released.
     pub(super) fn set_aside(&mut self, task: Task, due: Time) {
-        let recipient = &self.messages[&task.message].recipients[task.recipient as usize];
+        let recipient = &self.messages[&task.message].recipients[task.recipient];
         if !recipient.is_waiting() {
             return;
         }
         let destination = recipient.destination;
-        self.destinations.list[destination as usize].later.insert((due, task));
+        self.destinations[destination].later.insert((due, task));
         self.set_destination_alarm(destination);
     }
 

@@ -22,8 +22,8 @@ impl Engine {
             return;
         }
         self.own_hosts = own_hosts;
-        for number in 0..self.destinations.list.len() as u32 {
-            if let Routes::Known(..) = self.destinations.list[number as usize].routes {
+        for number in self.destinations.ids() {
+            if let Routes::Known(..) = self.destinations[number].routes {
                 self.set_routes(number, Routes::Unknown);
             }
         }

@@ -6,12 +6,14 @@ use crate::Engine;
 use crate::clock::rebase_clock;
 use crate::config::Config;
 use crate::event::{SessionId, Task};
-use crate::eviction::{ClockHand, place};
+use crate::eviction::ClockHand;
+use crate::ids::{DestinationId, HostId, Table};
 use crate::message::DeliveryBatch;
 use crate::policy::DomainLimits;
 use crate::reason::Reason;
 use sojourn_core::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 /// One recipient domain.
@@ -74,7 +76,7 @@ pub(super) enum Routes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) preference: u16,
-    pub(super) host: u32,
+    pub(super) host: HostId,
     pub(super) name: Arc<str>,
 }
 
@@ -82,14 +84,37 @@ pub(super) struct Route {
 /// again.
 #[derive(Debug, Default)]
 pub(super) struct Destinations {
-    pub(super) list: Vec<Destination>,
-    by_name: BTreeMap<Arc<str>, u32>,
-    free: Vec<u32>,
+    list: Table<DestinationId, Destination>,
+    by_name: BTreeMap<Arc<str>, DestinationId>,
+    free: Vec<DestinationId>,
     hand: ClockHand,
 }
 
+impl Index<DestinationId> for Destinations {
+    type Output = Destination;
+
+    fn index(&self, id: DestinationId) -> &Destination {
+        &self.list[id]
+    }
+}
+
+impl IndexMut<DestinationId> for Destinations {
+    fn index_mut(&mut self, id: DestinationId) -> &mut Destination {
+        &mut self.list[id]
+    }
+}
+
 impl Destinations {
-    pub(super) fn find(&self, name: &str) -> Option<u32> {
+    /// All ids, also those of free places.
+    pub(super) fn ids(&self) -> impl Iterator<Item = DestinationId> + use<> {
+        self.list.ids()
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Destination> {
+        self.list.values_mut()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<DestinationId> {
         self.by_name.get(name).copied()
     }
 
@@ -99,22 +124,27 @@ impl Destinations {
     }
 
     /// The number of a domain, which is likely to be `guess`.
-    pub(super) fn find_or_add(&mut self, name: &str, guess: Option<u32>, config: &Config) -> u32 {
-        let guessed = guess.filter(|&it| *self.list[it as usize].name == *name);
+    pub(super) fn find_or_add(
+        &mut self,
+        name: &str,
+        guess: Option<DestinationId>,
+        config: &Config,
+    ) -> DestinationId {
+        let guessed = guess.filter(|&it| *self.list[it].name == *name);
         if let Some(known) = guessed.or_else(|| self.find(name)) {
-            self.list[known as usize].recent = true;
+            self.list[known].recent = true;
             return known;
         }
         let name: Arc<str> = name.into();
         let new = Destination::new(name.clone(), config);
-        let number = place(&mut self.list, &mut self.free, new);
+        let number = self.list.place(&mut self.free, new);
         self.by_name.insert(name, number);
         number
     }
 
     /// A destination without mail now and lately, where there are more than `most`. One that may have
     /// another transaction only later is remembered until then.
-    pub(super) fn forgettable(&mut self, now: Time, most: u32) -> Option<u32> {
+    pub(super) fn forgettable(&mut self, now: Time, most: u32) -> Option<DestinationId> {
         if self.known() <= most as usize {
             return None;
         }
@@ -125,9 +155,9 @@ impl Destinations {
     }
 
     /// Forgets one; where its mail went.
-    pub(super) fn forget(&mut self, number: u32, config: &Config) -> Routes {
+    pub(super) fn forget(&mut self, number: DestinationId, config: &Config) -> Routes {
         let nobody = Destination::new("".into(), config);
-        let gone = std::mem::replace(&mut self.list[number as usize], nobody);
+        let gone = std::mem::replace(&mut self.list[number], nobody);
         self.by_name.remove(&gone.name);
         self.free.push(number);
         gone.routes
@@ -246,9 +276,9 @@ impl Engine {
     }
 
     /// The destination of one more recipient, which is likely to be `guess`.
-    pub(super) fn want(&mut self, domain: &str, guess: Option<u32>) -> u32 {
+    pub(super) fn want(&mut self, domain: &str, guess: Option<DestinationId>) -> DestinationId {
         let number = self.destinations.find_or_add(domain, guess, &self.config);
-        self.destinations.list[number as usize].wanted += 1;
+        self.destinations[number].wanted += 1;
         self.recipients += 1;
         // Two for each that comes: after a rush there are as few again.
         for _ in 0..2 {
@@ -261,14 +291,14 @@ impl Engine {
     }
 
     /// One recipient less.
-    pub(super) fn unwant(&mut self, destination: u32) {
-        self.destinations.list[destination as usize].wanted -= 1;
+    pub(super) fn unwant(&mut self, destination: DestinationId) {
+        self.destinations[destination].wanted -= 1;
         self.recipients -= 1;
     }
 
     /// The mail of `destination` goes elsewhere; the hosts of the new routes are retained already.
-    pub(super) fn set_routes(&mut self, destination: u32, routes: Routes) {
-        let known = &mut self.destinations.list[destination as usize].routes;
+    pub(super) fn set_routes(&mut self, destination: DestinationId, routes: Routes) {
+        let known = &mut self.destinations[destination].routes;
         let before = std::mem::replace(known, routes);
         self.release(&before);
     }
@@ -276,7 +306,7 @@ impl Engine {
     fn release(&mut self, routes: &Routes) {
         if let Routes::Known(hosts, _) = routes {
             for route in hosts {
-                self.hosts.list[route.host as usize].routed -= 1;
+                self.hosts[route.host].routed -= 1;
             }
         }
     }

@@ -3,14 +3,15 @@
 use super::{Route, Routes};
 use crate::Engine;
 use crate::event::{Answer, Effect, Entry, MailHost, Task};
+use crate::ids::DestinationId;
 use crate::policy::timeouts::Timeouts;
 use crate::reason::{Reason, status};
 use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
 impl Engine {
-    pub(crate) fn ask(&mut self, destination: u32) {
-        let this = &self.destinations.list[destination as usize];
+    pub(crate) fn ask(&mut self, destination: DestinationId) {
+        let this = &self.destinations[destination];
         if let Some(literal) = literal(&this.name) {
             let name = Arc::clone(&this.name);
             let host =
@@ -26,7 +27,7 @@ impl Engine {
 
     pub(crate) fn resolved(&mut self, domain: &str, answer: Answer) {
         let Some(destination) = self.destinations.find(domain) else { return };
-        let this = &mut self.destinations.list[destination as usize];
+        let this = &mut self.destinations[destination];
         if !matches!(this.routes, Routes::Asking(_)) {
             return;
         }
@@ -42,7 +43,7 @@ impl Engine {
                     let why = "no mail host is found that is preferred to this one";
                     return self.unresolved(destination, why.into());
                 }
-                self.destinations.list[destination as usize].failures = 0;
+                self.destinations[destination].failures = 0;
                 let until = Time::from_ps(self.now.ps().saturating_add(lifetime.ps()));
                 let routes = self.ordered(destination, hosts);
                 // Known at least for now: an answer of no lifetime would be asked for without end.
@@ -63,8 +64,8 @@ impl Engine {
     }
 
     /// Hosts by preference; those of one preference in random order (RFC 5321 section 5.1).
-    fn ordered(&mut self, destination: u32, hosts: Vec<MailHost>) -> Vec<Route> {
-        let chance = |i| self.chance("preference", destination.into(), i);
+    fn ordered(&mut self, destination: DestinationId, hosts: Vec<MailHost>) -> Vec<Route> {
+        let chance = |i| self.chance("preference", destination.0.into(), i);
         let mut ranked: Vec<_> =
             (0..).zip(hosts).map(|(i, it)| (it.preference, chance(i), it)).collect();
         ranked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -73,7 +74,7 @@ impl Engine {
             for address in addresses {
                 let host = self.hosts.find_or_add(address, &self.config.limits);
                 if routes.iter().all(|known| known.host != host) {
-                    self.hosts.list[host as usize].routed += 1;
+                    self.hosts[host].routed += 1;
                     routes.push(Route { preference, host, name: Arc::clone(&name) });
                 }
             }
@@ -82,26 +83,26 @@ impl Engine {
     }
 
     /// The name servers did not answer, or not for now.
-    pub(crate) fn unresolved(&mut self, destination: u32, why: String) {
+    pub(crate) fn unresolved(&mut self, destination: DestinationId, why: String) {
         let now = self.now;
-        let this = &mut self.destinations.list[destination as usize];
+        let this = &mut self.destinations[destination];
         this.routes = Routes::Unknown;
         if this.failures == 0 {
             this.first_failure = now;
         }
         this.failures += 1;
         let (times, first) = (this.failures, this.first_failure);
-        let until = now + self.host_wait("name servers", destination.into(), times, first);
-        let name = Arc::clone(&self.destinations.list[destination as usize].name);
+        let until = now + self.host_wait("name servers", destination.0.into(), times, first);
+        let name = Arc::clone(&self.destinations[destination].name);
         let reason = Reason::new(status::NAME_SERVERS, why);
-        self.destinations.list[destination as usize].trouble = Some(reason.clone());
+        self.destinations[destination].trouble = Some(reason.clone());
         self.effects.push(Effect::Log(Entry::DomainDown(name, until, reason)));
         self.stall(destination, until);
     }
 
     /// All recipients at this domain fail: it takes no mail.
-    fn give_up(&mut self, destination: u32, reason: &Reason) {
-        let this = &mut self.destinations.list[destination as usize];
+    fn give_up(&mut self, destination: DestinationId, reason: &Reason) {
+        let this = &mut self.destinations[destination];
         this.place_in_line = None;
         let queue = std::mem::take(&mut this.queue);
         for batch in queue {

@@ -8,6 +8,7 @@ pub(crate) use table::Sessions;
 use crate::clock::rebase_clock;
 use crate::event::{Effect, Relay, SessionId};
 use crate::host::Host;
+use crate::ids::{DestinationId, HostId, NetworkId};
 use crate::message::DeliveryBatch;
 use crate::policy::timeouts::Steps;
 use crate::reason::{End, Reason, status};
@@ -21,9 +22,9 @@ use transaction::QUICK;
 #[expect(clippy::struct_excessive_bools, reason = "they become an enum of states")]
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) destination: u32,
-    pub(super) host: u32,
-    pub(super) network: u32,
+    pub(super) destination: DestinationId,
+    pub(super) host: HostId,
+    pub(super) network: NetworkId,
     pub(super) relay: Relay,
     /// Whether its host did not answer last time.
     pub(super) probe: bool,
@@ -75,8 +76,8 @@ pub(super) struct UnderWay {
 
 impl Session {
     pub(super) fn new(
-        destination: u32,
-        number: u32,
+        destination: DestinationId,
+        number: HostId,
         host: &Host,
         relay: Relay,
         steps: Steps,
@@ -186,7 +187,7 @@ impl Engine {
         session.client.received(bytes, &mut outputs);
         if before == Step::Greeting && session.step() == Step::Hello {
             session.greeted = true;
-            self.hosts.list[session.host as usize].established += 1;
+            self.hosts[session.host].established += 1;
         }
         let session = &self.sessions[id];
         // A server that lets its bytes trickle gains no time by it.
@@ -270,7 +271,7 @@ impl Engine {
         let session = self.sessions.get_mut(id).expect("an event names an open session");
         session.ready = true;
         let can = session.client.extensions();
-        self.hosts.list[session.host as usize].takes_whole = can.pipelining && can.chunking;
+        self.hosts[session.host].takes_whole = can.pipelining && can.chunking;
         self.go_on(id);
     }
 
@@ -282,14 +283,14 @@ impl Engine {
             return;
         }
         if std::mem::take(&mut session.soon_free) {
-            self.destinations.list[session.destination as usize].soon_free -= 1;
+            self.destinations[session.destination].soon_free -= 1;
         }
         if self.has_had_its_turn(id) {
             return self.quit(id);
         }
         while !self.journal.failing {
-            let destination = self.sessions[id].destination as usize;
-            let destination = &mut self.destinations.list[destination];
+            let destination = self.sessions[id].destination;
+            let destination = &mut self.destinations[destination];
             if destination.is_paced(self.now) {
                 break;
             }
@@ -301,7 +302,7 @@ impl Engine {
         }
         let destination = self.sessions[id].destination;
         self.idle.insert(id);
-        let idle = &mut self.destinations.list[destination as usize].idle;
+        let idle = &mut self.destinations[destination].idle;
         let place = idle.partition_point(|&older| older < id);
         idle.insert(place, id);
         self.set_deadline(id);
@@ -311,8 +312,7 @@ impl Engine {
     /// Nothing new begins: sessions without a transaction end.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
-        for progress in
-            self.envelopes.iter_mut().map(|it| it.1).filter(|progress| !progress.unsaved.is_empty())
+        for progress in self.envelopes.values_mut().filter(|progress| !progress.unsaved.is_empty())
         {
             self.journal.push_file(std::mem::take(&mut progress.unsaved), None);
         }
@@ -336,8 +336,8 @@ impl Engine {
 
     pub(super) fn leave_idle(&mut self, id: SessionId) {
         if self.idle.remove(&id) {
-            let destination = self.sessions[id].destination as usize;
-            self.destinations.list[destination].idle.retain(|&other| other != id);
+            let destination = self.sessions[id].destination;
+            self.destinations[destination].idle.retain(|&other| other != id);
         }
     }
 
@@ -358,11 +358,11 @@ impl Engine {
             return true;
         }
         let session = &self.sessions[id];
-        let is_other = |it: &u32| *it != session.destination;
-        let wanted = self.hosts.list[session.host as usize].line.iter().any(is_other)
-            || self.hosts.networks[session.network as usize].line.iter().any(is_other)
+        let is_other = |it: &DestinationId| *it != session.destination;
+        let wanted = self.hosts[session.host].line.iter().any(is_other)
+            || self.hosts.networks[session.network].line.iter().any(is_other)
             || (self.is_full() && self.line.iter().any(is_other));
-        let destination = &self.destinations.list[session.destination as usize];
+        let destination = &self.destinations[session.destination];
         let is_over = session.begun >= self.config.limits.turn.get();
         wanted && (is_over || destination.queue.is_empty() || destination.is_paced(self.now))
     }

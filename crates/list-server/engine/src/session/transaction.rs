@@ -8,6 +8,7 @@ use super::Session;
 use crate::Engine;
 use crate::destination::Routes;
 use crate::event::{MessageId, SessionId, Task};
+use crate::ids::{DestinationId, RecipientIndex};
 use crate::message::{DeliveryBatch, State};
 use crate::policy::checkpoint::Checkpoint;
 use crate::reason::{Reason, status};
@@ -38,7 +39,7 @@ impl Engine {
     }
 
     /// The recipient that the return path of a batch's transaction names.
-    pub(crate) fn recipient_named(&self, batch: &DeliveryBatch) -> Option<u32> {
+    pub(crate) fn recipient_named(&self, batch: &DeliveryBatch) -> Option<RecipientIndex> {
         match batch.recipients[..] {
             [one] if self.names_recipients(batch.message) => Some(one),
             _ => None,
@@ -47,16 +48,14 @@ impl Engine {
 
     /// How many sessions a destination's queue is worth, up to its limit, where each of its
     /// recipients has a separate transaction; nothing where they share.
-    pub(crate) fn sessions_worth(&self, destination: u32) -> Option<usize> {
-        let this = &self.destinations.list[destination as usize];
+    pub(crate) fn sessions_worth(&self, destination: DestinationId) -> Option<usize> {
+        let this = &self.destinations[destination];
         let (queue, most) = (&this.queue, this.most_sessions as usize);
         if !self.names_recipients(queue.front()?.message) {
             return None;
         }
         let takes_whole = match &this.routes {
-            Routes::Known(hosts, _) => {
-                hosts.iter().any(|route| self.hosts.list[route.host as usize].takes_whole)
-            }
+            Routes::Known(hosts, _) => hosts.iter().any(|route| self.hosts[route.host].takes_whole),
             _ => false,
         };
         let in_windows = takes_whole && this.delay.is_none_or(|it| it < QUICK);
@@ -74,8 +73,8 @@ impl Engine {
     /// its commands does.
     pub(crate) fn begin_early(&mut self, id: SessionId) {
         while self.may_begin_early(id) {
-            let number = self.sessions[id].destination as usize;
-            let batch = self.destinations.list[number]
+            let number = self.sessions[id].destination;
+            let batch = self.destinations[number]
                 .queue
                 .pop_front()
                 .expect("a destination that may begin has a batch");
@@ -87,12 +86,12 @@ impl Engine {
 
     fn may_begin_early(&self, id: SessionId) -> bool {
         let Some(session) = self.sessions.get(id) else { return false };
-        let destination = &self.destinations.list[session.destination as usize];
+        let destination = &self.destinations[session.destination];
         let Some(batch) = destination.queue.front() else { return false };
         // What was answered and is not written counts as under way: a crash repeats it too.
         let window = self.window(session, batch.message).saturating_sub(session.unwritten as usize);
         session.client.can_begin_early(window)
-            && !self.hosts.list[session.host as usize].no_pipelining
+            && !self.hosts[session.host].no_pipelining
             && self.config.checkpoint.file().is_none()
             && destination.gap == Span::ZERO
             && !self.journal.failing
@@ -102,7 +101,7 @@ impl Engine {
 
     /// How many transactions for one recipient of `message` each may be under way over a session.
     fn window(&self, session: &Session, message: MessageId) -> usize {
-        let apart = self.hosts.list[session.host as usize].no_pipelining;
+        let apart = self.hosts[session.host].no_pipelining;
         let large = self.messages.get(&message).is_none_or(|it| it.size > WHOLE_MAX);
         let most = self.config.limits.window.get() as usize;
         if apart || large { 1 } else { most.min(session.window) }
@@ -112,13 +111,13 @@ impl Engine {
     pub(crate) fn fit(&mut self, id: SessionId, mut batch: DeliveryBatch) -> Option<DeliveryBatch> {
         let session = &self.sessions[id];
         let can = *session.client.extensions();
-        let number = session.destination as usize;
+        let number = session.destination;
         let task = |recipient| Task { message: batch.message, recipient };
         let mut recipients = std::mem::take(&mut batch.recipients);
         // What is too many is cut off first: a large parcel is looked through once, not each time.
         let named = self.names_recipients(batch.message);
         let most = if named { 1 } else { self.config.limits.recipients.get() };
-        let destination = &mut self.destinations.list[number];
+        let destination = &mut self.destinations[number];
         let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
             let rest = recipients.split_off(most);
@@ -127,7 +126,7 @@ impl Engine {
             destination.queue.push_front(DeliveryBatch { recipients: rest, ..batch });
             if named {
                 // Sessions at the same time may carry the others.
-                self.look_at(number as u32);
+                self.look_at(number);
             }
         }
         let Some(message) = self.messages.get(&batch.message) else {
@@ -146,9 +145,9 @@ impl Engine {
         } else {
             None
         };
-        let unfit: Vec<u32> = recipients
+        let unfit: Vec<RecipientIndex> = recipients
             .extract_if(.., |recipient| {
-                let address = &message.recipients[*recipient as usize].address;
+                let address = &message.recipients[*recipient].address;
                 all.is_some() || (!can.smtp_utf8 && address.is_international())
             })
             .collect();
@@ -169,8 +168,8 @@ impl Engine {
         let named = self.names_recipients(batch.message);
         let message =
             self.messages.get_mut(&batch.message).expect("a message with open recipients is known");
-        let begin = |&recipient: &u32| {
-            let recipient = &mut message.recipients[recipient as usize];
+        let begin = |&recipient: &RecipientIndex| {
+            let recipient = &mut message.recipients[recipient];
             recipient.state = State::InFlight;
             recipient.address.clone()
         };
@@ -190,7 +189,7 @@ impl Engine {
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.begin(envelope, whole, &mut outputs);
-        let destination = &mut self.destinations.list[number as usize];
+        let destination = &mut self.destinations[number];
         if destination.gap > Span::ZERO {
             destination.open_from = self.now + destination.gap;
             self.set_destination_alarm(number);

@@ -21,7 +21,9 @@ use super::smtp_out::{Order, Wire};
 use crate::event::{Observer, ServerEvent};
 use bytes::Bytes;
 use sojourn_core::Span;
-use sojourn_mail_engine::{Counts, Engine, Event, MessageId, Reason, SessionId, Submission};
+use sojourn_mail_engine::{
+    Counts, Engine, Event, MessageId, Reason, RecipientIndex, SessionId, Submission,
+};
 use sojourn_mail_spool::{Answers, Archive, Epoch, Job, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -81,7 +83,7 @@ enum Submitter {
 enum Reader {
     Session(Awaiting),
     /// A report on these failures.
-    Report(Vec<(u32, Reason)>),
+    Report(Vec<(RecipientIndex, Reason)>),
 }
 
 /// Events that may wait for the engine, once here and once on the way here. Lines read no further
