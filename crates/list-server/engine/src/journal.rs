@@ -8,6 +8,7 @@ use crate::event::{
 use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
 use crate::message::{Message, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
+use crate::session::Resume;
 use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -322,11 +323,10 @@ impl Engine {
         }
         for id in batch.sessions {
             if let Some(session) = self.sessions.get_mut(id) {
-                session.unwritten -= 1;
-                match session.unwritten {
-                    0 if session.waits => self.go_on(id),
-                    0 => self.send_text(id),
-                    _ => {}
+                match session.resume() {
+                    Resume::Nothing => {}
+                    Resume::Begin => self.go_on(id),
+                    Resume::SendText => self.send_text(id),
                 }
                 self.begin_early(id);
             }

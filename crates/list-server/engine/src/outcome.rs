@@ -8,7 +8,7 @@ use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
 use crate::reason::{End, Reason, status};
-use crate::session::{Session, UnderWay};
+use crate::session::{Sending, Session, SessionState, Transaction};
 use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::{Loss, Tls, Verdict};
@@ -19,12 +19,11 @@ impl Engine {
     /// A transaction is over and the session goes on.
     pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
         let session = self.sessions.get_mut(id).expect("an event names an open session");
-        let over = session.under_way.pop_front().expect("a transaction was under way");
+        let over = session.answer();
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
-        session.soon_free = session.under_way.is_empty();
         session.has_answered(self.now.since(over.began));
-        self.destinations[destination].soon_free += u32::from(session.soon_free);
+        self.destinations[destination].soon_free += u32::from(session.is_soon_free());
         let attempt = self.attempt(&self.sessions[id].relay, &over);
         self.destinations[destination].took(attempt.took);
         let (mark, batch) = (self.journal.mark(), over.batch);
@@ -45,7 +44,7 @@ impl Engine {
         self.hand_back(destination, &batch, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
             self.journal.await_write(id);
-            self.sessions.get_mut(id).expect("an event names an open session").unwritten += 1;
+            self.sessions.get_mut(id).expect("an event names an open session").await_write();
         }
         self.saved(batch.envelope, mark);
         let was_down = self.hosts[host].failures > 0;
@@ -106,78 +105,98 @@ impl Engine {
         self.leave_idle(id);
         let mut session = self.sessions.remove(id).expect("an event names an open session");
         self.give_back(&session);
-        let (host, destination) = (session.host, session.destination);
-        let first = session.under_way.pop_front();
-        if session.quitting || (session.ready && first.is_none()) {
-            return self.look_at(destination);
-        }
-        let unanswered = session.client.is_early_unheard();
-        let this = &mut self.hosts[host];
-        // It may drop commands that come before the answer to a message, if it never took any.
-        this.no_pipelining |= !session.pipelines && (unanswered || !session.under_way.is_empty());
-        let others = this.sessions > 0;
-        for UnderWay { batch, .. } in session.under_way.iter().rev() {
-            // Nothing was heard of it.
-            self.hand_back(destination, batch, batch.recipients.clone());
-            self.done(batch.envelope);
-        }
-        let this = &mut self.hosts[host];
-        if self.stopping {
-            if let Some(first) = &first {
-                let mark = self.journal.mark();
-                let attempt = self.attempt(&session.relay, first);
-                let left = self.judge(&first.batch, verdicts, &attempt);
-                self.hand_back(destination, &first.batch, left);
-                self.saved(first.batch.envelope, mark);
+        match std::mem::replace(&mut session.state, SessionState::Quitting) {
+            SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
+                self.ended_before_ready(&session, &reason);
             }
+            SessionState::Sending(sending) => {
+                self.broke_off(&session, sending, end, reason, verdicts);
+            }
+            SessionState::Idle
+            | SessionState::Answered { .. }
+            | SessionState::AwaitingStorage { .. }
+            | SessionState::Quitting => {}
+        }
+        self.look_at(session.destination);
+    }
+
+    /// The host was never ready for a transaction. While it has other sessions, it is not down for
+    /// what becomes of one.
+    fn ended_before_ready(&mut self, session: &Session, reason: &Reason) {
+        if self.stopping {
             return;
         }
+        let host = &mut self.hosts[session.host];
         if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
-            this.tls_broken = true;
-            return self.look_at(destination);
+            host.tls_broken = true;
+        } else if host.sessions > 0 {
+            host.overloaded(self.now, &self.config.limits);
+        } else {
+            self.host_failed(session.host, reason);
+            self.destinations[session.destination].trouble = Some(reason.clone());
+        }
+    }
+
+    /// The session ended while transactions were under way. Of the first one the verdicts are known.
+    fn broke_off(
+        &mut self,
+        session: &Session,
+        sending: Sending,
+        end: End,
+        reason: Reason,
+        verdicts: Vec<Verdict>,
+    ) {
+        let Sending { first, behind, .. } = sending;
+        let unanswered = session.client.is_early_unheard();
+        let host = &mut self.hosts[session.host];
+        // It may drop commands that come before the answer to a message, if it never took any.
+        host.no_pipelining |= !session.pipelines && (unanswered || !behind.is_empty());
+        let others = host.sessions > 0;
+        for Transaction { batch, .. } in behind.iter().rev() {
+            // Nothing was heard of it.
+            self.hand_back(session.destination, batch, batch.recipients.clone());
+            self.done(batch.envelope);
         }
         // A server may want a new connection after some messages: one that answered before in this
         // session is sound, and the next session will show.
         let served = session.answered > 0 && (end != End::TimedOut || unanswered);
-        // While a host has other sessions, it is not down for what becomes of one. One that drops
-        // a transaction may take exception to this message alone.
-        if others && !served && (!session.ready || end == End::Refused) {
-            this.overloaded(self.now, &self.config.limits);
-        } else if !others && !served && (!session.ready || end != End::Dropped) {
-            self.host_failed(host, &reason);
-            self.destinations[destination].trouble = Some(reason.clone());
-        }
-        if let Some(first) = &first {
-            let (batch, attempt) = (&first.batch, self.attempt(&session.relay, first));
-            self.destinations[destination].took(attempt.took);
-            let mark = self.journal.mark();
-            let left = self.judge(batch, verdicts, &attempt);
-            if served || (others && end == End::Refused) {
-                self.hand_back(destination, batch, left);
-            } else {
-                for recipient in left {
-                    let task = Task { message: batch.message, recipient };
-                    self.defer(task, &attempt, &reason, None);
-                    self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
-                }
+        let attempt = self.attempt(&session.relay, &first);
+        if !self.stopping {
+            // One that drops a transaction may take exception to this message alone.
+            if others && !served && end == End::Refused {
+                self.hosts[session.host].overloaded(self.now, &self.config.limits);
+            } else if !others && !served && end != End::Dropped {
+                self.host_failed(session.host, &reason);
+                self.destinations[session.destination].trouble = Some(reason.clone());
             }
-            self.saved(batch.envelope, mark);
+            self.destinations[session.destination].took(attempt.took);
         }
-        self.look_at(destination);
+        let (batch, mark) = (&first.batch, self.journal.mark());
+        let left = self.judge(batch, verdicts, &attempt);
+        if self.stopping || served || (others && end == End::Refused) {
+            self.hand_back(session.destination, batch, left);
+        } else {
+            for recipient in left {
+                let task = Task { message: batch.message, recipient };
+                self.defer(task, &attempt, &reason, None);
+                self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
+            }
+        }
+        self.saved(batch.envelope, mark);
     }
 
     /// The session no longer counts; the destinations that wait for its place are dispatched.
     fn give_back(&mut self, session: &Session) {
         let host = &mut self.hosts[session.host];
         host.sessions -= 1;
-        host.established -= u32::from(session.greeted);
+        host.established -= u32::from(session.is_greeted());
         let network = &mut self.hosts.networks[session.network];
         network.sessions -= 1;
         self.ready.append(&mut network.line);
         self.wake_host_line(session.host);
         let destination = &mut self.destinations[session.destination];
         destination.sessions -= 1;
-        destination.soon_free -= u32::from(session.soon_free);
+        destination.soon_free -= u32::from(session.is_soon_free());
         if session.probe {
             self.probe_ended();
         }
@@ -391,8 +410,8 @@ impl Attempt {
 
 impl Engine {
     /// The attempt of a transaction with `relay` that is over now.
-    pub(super) fn attempt(&self, relay: &Relay, transaction: &UnderWay) -> Attempt {
-        let UnderWay { batch, since, began, .. } = transaction;
+    pub(super) fn attempt(&self, relay: &Relay, transaction: &Transaction) -> Attempt {
+        let Transaction { batch, since, began, .. } = transaction;
         let accepted = self.messages[&batch.message].accepted;
         let setup = (*since).clamp(batch.queued, *began);
         let delays = Delays {

@@ -1,53 +1,39 @@
 //! The sessions that are not closed, and their states.
 
+mod state;
 mod table;
 mod transaction;
 
+pub(crate) use state::{Resume, Sending, SessionState, Transaction};
 pub(crate) use table::Sessions;
 
 use crate::clock::rebase_clock;
 use crate::event::{Effect, Relay, SessionId};
 use crate::host::Host;
 use crate::ids::{DestinationId, HostId, NetworkId};
-use crate::message::DeliveryBatch;
 use crate::policy::timeouts::Steps;
 use crate::reason::{End, Reason, status};
 use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
-use sojourn_smtp::client::{Client, Framing, Output, Step};
-use std::collections::VecDeque;
+use sojourn_smtp::client::{Client, Output, Step};
 use transaction::QUICK;
 
 /// One session.
-#[expect(clippy::struct_excessive_bools, reason = "they become an enum of states")]
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) destination: DestinationId,
     pub(super) host: HostId,
     pub(super) network: NetworkId,
     pub(super) relay: Relay,
+    pub(super) state: SessionState,
     /// Whether its host did not answer last time.
     pub(super) probe: bool,
-    /// Whether the server has greeted it, and whether it was ready at least once.
-    pub(super) greeted: bool,
-    pub(super) ready: bool,
-    /// Whether it will be free in a moment.
-    pub(super) soon_free: bool,
     pub(super) client: Client,
-    connected: bool,
-    pub(super) quitting: bool,
-    /// How many writes have to be done for what was said to it, and whether it waits for them.
-    pub(super) unwritten: u32,
-    pub(super) waits: bool,
-    /// A text that waits for that: its commands were sent early.
-    pub(super) text: Option<Framing>,
     steps: Steps,
     deadline: Time,
     alarm: Time,
     /// When it began, or took up work: the connection counts towards its first attempt.
     pub(super) since: Time,
-    /// Its transactions under way, in the order in which they are answered.
-    pub(super) under_way: VecDeque<UnderWay>,
     /// Transactions that it has begun, and of these those that were answered.
     pub(super) begun: u32,
     pub(super) answered: u32,
@@ -60,19 +46,6 @@ pub(super) struct Session {
 /// Whole transactions that a session has under way at first: each that is answered quickly allows
 /// one more, as in the slow start of TCP.
 const FIRST_WINDOW: usize = 4;
-
-/// A transaction under way.
-#[derive(Debug)]
-pub(super) struct UnderWay {
-    pub(super) batch: DeliveryBatch,
-    /// When the attempt began, and when its transaction.
-    pub(super) since: Time,
-    pub(super) began: Time,
-    /// Whether the one before it was not answered by then.
-    pub(super) early: bool,
-    /// Whether its text goes out with its commands, where the host takes that.
-    pub(super) whole: bool,
-}
 
 impl Session {
     pub(super) fn new(
@@ -89,21 +62,13 @@ impl Session {
             host: number,
             network: host.network,
             relay,
+            state: SessionState::Connecting,
             probe: host.failures > 0,
-            greeted: false,
-            ready: false,
-            soon_free: true,
             client,
-            connected: false,
-            quitting: false,
-            unwritten: 0,
-            waits: false,
-            text: None,
             steps,
             deadline: Time::NEVER,
             alarm: Time::NEVER,
             since: now,
-            under_way: VecDeque::new(),
             begun: 0,
             answered: 0,
             pipelines: false,
@@ -115,27 +80,13 @@ impl Session {
         for time in [&mut self.deadline, &mut self.alarm, &mut self.since] {
             rebase_clock(time, by);
         }
-        for UnderWay { batch, since, began, .. } in &mut self.under_way {
-            [&mut batch.queued, since, began].into_iter().for_each(|time| rebase_clock(time, by));
-        }
-    }
-
-    /// The transaction of `batch` begins.
-    pub(super) fn start(&mut self, batch: DeliveryBatch, whole: bool, now: Time) {
-        let since = if self.begun > 0 { now } else { self.since };
-        let early = !self.under_way.is_empty();
-        self.under_way.push_back(UnderWay { batch, since, began: now, early, whole });
-        self.begun += 1;
+        self.state.rebase_clock(by);
     }
 
     /// A transaction was answered that took so long.
     pub(super) fn has_answered(&mut self, took: Span) {
         self.answered += 1;
         self.window = if took < QUICK { self.window + 1 } else { FIRST_WINDOW };
-    }
-
-    pub(super) fn step(&self) -> Step {
-        if self.connected { self.client.step() } else { Step::Connect }
     }
 }
 
@@ -157,7 +108,7 @@ impl Engine {
             return;
         }
         session.alarm = Time::NEVER;
-        if session.waits || session.text.is_some() {
+        if session.is_waiting_for_storage() {
             return;
         }
         if session.deadline > self.now {
@@ -175,8 +126,7 @@ impl Engine {
     }
 
     pub(super) fn connected(&mut self, id: SessionId) {
-        if let Some(session) = self.sessions.get_mut(id) {
-            session.connected = true;
+        if self.sessions.get_mut(id).is_some_and(Session::connect) {
             self.set_deadline(id);
         }
     }
@@ -185,8 +135,7 @@ impl Engine {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let (before, mut outputs) = (session.step(), self.spare.pop().unwrap_or_default());
         session.client.received(bytes, &mut outputs);
-        if before == Step::Greeting && session.step() == Step::Hello {
-            session.greeted = true;
+        if session.greet() {
             self.hosts[session.host].established += 1;
         }
         let session = &self.sessions[id];
@@ -234,7 +183,7 @@ impl Engine {
                 Output::Body(framing) => {
                     let session =
                         self.sessions.get_mut(id).expect("an event names an open session");
-                    session.text = Some(framing);
+                    session.hold_text(framing);
                     self.send_text(id);
                 }
                 Output::StartTls => self.effects.push(Effect::StartTls(id)),
@@ -257,32 +206,30 @@ impl Engine {
     /// unless the one before it is being written, where a crash repeats no more than one.
     pub(super) fn send_text(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("an event names an open session");
-        if session.unwritten > 0 && session.under_way.back().is_some_and(|it| !it.whole) {
-            return;
-        }
-        let Some(framing) = session.text.take() else { return };
-        let last = self.sessions[id].under_way.back().expect("a transaction is under way");
-        let own = self.recipient_named(&last.batch);
-        self.effects.push(Effect::SendBody(id, last.batch.message, own, framing));
+        let Some((framing, message, only)) = session.take_text() else { return };
+        let own = only.filter(|_| self.names_recipients(message));
+        self.effects.push(Effect::SendBody(id, message, own, framing));
         self.set_deadline(id);
     }
 
     fn session_ready(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.ready = true;
+        let host = &mut self.hosts[session.host];
+        // It may answer EHLO before it is asked.
+        host.established += u32::from(!session.is_greeted());
         let can = session.client.extensions();
-        self.hosts[session.host].takes_whole = can.pipelining && can.chunking;
+        host.takes_whole = can.pipelining && can.chunking;
         self.go_on(id);
     }
 
     /// A session is open and has no transaction: it begins the next, or waits.
     pub(super) fn go_on(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.waits = session.unwritten > 0;
-        if session.waits {
+        let was_soon_free = session.is_soon_free();
+        if !session.make_idle() {
             return;
         }
-        if std::mem::take(&mut session.soon_free) {
+        if was_soon_free {
             self.destinations[session.destination].soon_free -= 1;
         }
         if self.has_had_its_turn(id) {
@@ -320,7 +267,7 @@ impl Engine {
             let session = &self.sessions[id];
             if self.idle.contains(&id) {
                 self.quit(id);
-            } else if !session.ready {
+            } else if !session.was_ready() {
                 self.effects.push(Effect::Close(id));
                 self.end(id, End::Dropped, Reason::new(status::LOST, "the server is stopping"));
             }
@@ -344,7 +291,7 @@ impl Engine {
     pub(super) fn quit(&mut self, id: SessionId) {
         self.leave_idle(id);
         let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.quitting = true;
+        session.quit();
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.quit(&mut outputs);
         self.set_deadline(id);

@@ -38,14 +38,6 @@ impl Engine {
         self.messages.get(&message).is_some_and(|message| self.is_named(message))
     }
 
-    /// The recipient that the return path of a batch's transaction names.
-    pub(crate) fn recipient_named(&self, batch: &DeliveryBatch) -> Option<RecipientIndex> {
-        match batch.recipients[..] {
-            [one] if self.names_recipients(batch.message) => Some(one),
-            _ => None,
-        }
-    }
-
     /// How many sessions a destination's queue is worth, up to its limit, where each of its
     /// recipients has a separate transaction; nothing where they share.
     pub(crate) fn sessions_worth(&self, destination: DestinationId) -> Option<usize> {
@@ -89,7 +81,7 @@ impl Engine {
         let destination = &self.destinations[session.destination];
         let Some(batch) = destination.queue.front() else { return false };
         // What was answered and is not written counts as under way: a crash repeats it too.
-        let window = self.window(session, batch.message).saturating_sub(session.unwritten as usize);
+        let window = self.window(session, batch.message).saturating_sub(session.writes() as usize);
         session.client.can_begin_early(window)
             && !self.hosts[session.host].no_pipelining
             && self.config.checkpoint.file().is_none()
@@ -185,7 +177,7 @@ impl Engine {
         };
         let whole = named && self.window(&self.sessions[id], batch.message) > 1;
         let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.start(batch, whole, self.now);
+        session.begin(batch, whole, self.now);
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.begin(envelope, whole, &mut outputs);

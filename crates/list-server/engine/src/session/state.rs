@@ -1,0 +1,294 @@
+//! What a session does, and how one state follows another.
+//!
+//! ```text
+//! Connecting ─▶ Greeting ─▶ Hello ─▶ Idle ⇄ Sending
+//!                                     │ ▲      │ all are answered
+//!                                     │ └── Answered ⇄ AwaitingStorage
+//!                                     ▼
+//!                                  Quitting
+//! ```
+//!
+//! A session can end in each of them: it is then taken out of the table, and its state apart.
+
+use super::Session;
+use crate::clock::rebase_clock;
+use crate::event::MessageId;
+use crate::ids::RecipientIndex;
+use crate::message::DeliveryBatch;
+use sojourn_core::{Span, Time};
+use sojourn_smtp::client::{Framing, Step};
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+
+/// What a session does, with what belongs to that alone.
+#[derive(Debug)]
+pub(crate) enum SessionState {
+    /// The connection is being made.
+    Connecting,
+    /// The connection stands, and the host has not greeted.
+    Greeting,
+    /// The host has greeted; EHLO, and TLS where it is wanted, are under way.
+    Hello,
+    /// A transaction may begin.
+    Idle,
+    /// Transactions are under way.
+    Sending(Sending),
+    /// All transactions are answered, and the client does not want the next one yet: there may be a
+    /// RSET under way.
+    Answered {
+        /// Writes that have to be done before the next transaction.
+        writes: u32,
+    },
+    /// The client wants the next transaction, which begins when these writes are done.
+    AwaitingStorage {
+        /// How many.
+        writes: NonZeroU32,
+    },
+    /// QUIT is sent.
+    Quitting,
+}
+
+/// Transactions under way.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    /// The one that is answered next.
+    pub(crate) first: Transaction,
+    /// Those that were begun before the one before them was answered.
+    pub(crate) behind: VecDeque<Transaction>,
+    /// Writes that are not done, of what was said to transactions before.
+    writes: u32,
+    /// A text that waits for them: its commands were sent early.
+    held: Option<Framing>,
+}
+
+/// A transaction under way.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    pub(crate) batch: DeliveryBatch,
+    /// When the attempt began, and when its transaction.
+    pub(crate) since: Time,
+    pub(crate) began: Time,
+    /// Whether the one before it was not answered by then.
+    pub(crate) early: bool,
+    /// Whether its text goes out with its commands, where the host takes that.
+    whole: bool,
+}
+
+/// What a session may do when one of its writes is done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// Nothing that it could not before.
+    Nothing,
+    /// Begin the next transaction.
+    Begin,
+    /// Send the text that is held.
+    SendText,
+}
+
+impl Sending {
+    fn last(&self) -> &Transaction {
+        self.behind.back().unwrap_or(&self.first)
+    }
+}
+
+impl Transaction {
+    fn rebase_clock(&mut self, by: Span) {
+        let times = [&mut self.batch.queued, &mut self.since, &mut self.began];
+        times.into_iter().for_each(|time| rebase_clock(time, by));
+    }
+}
+
+impl SessionState {
+    pub(super) fn rebase_clock(&mut self, by: Span) {
+        if let SessionState::Sending(sending) = self {
+            sending.first.rebase_clock(by);
+            sending.behind.iter_mut().for_each(|it| it.rebase_clock(by));
+        }
+    }
+}
+
+/// Transitions. Those that events of other parties ask for do nothing in a state that they do not
+/// fit; those that the engine makes are its promise.
+impl Session {
+    /// The connection stands.
+    pub(crate) fn connect(&mut self) -> bool {
+        let fits = matches!(self.state, SessionState::Connecting);
+        if fits {
+            self.state = SessionState::Greeting;
+        }
+        fits
+    }
+
+    /// The host was heard; whether it has greeted by that.
+    pub(crate) fn greet(&mut self) -> bool {
+        let greets =
+            matches!(self.state, SessionState::Greeting) && self.client.step() == Step::Hello;
+        if greets {
+            self.state = SessionState::Hello;
+        }
+        greets
+    }
+
+    /// The client wants a transaction: whether one may begin now, or waits for storage.
+    pub(crate) fn make_idle(&mut self) -> bool {
+        let writes = match self.state {
+            SessionState::Answered { writes } => NonZeroU32::new(writes),
+            _ => None,
+        };
+        self.state = match writes {
+            Some(writes) => SessionState::AwaitingStorage { writes },
+            None => SessionState::Idle,
+        };
+        writes.is_none()
+    }
+
+    /// The transaction of `batch` begins.
+    pub(crate) fn begin(&mut self, batch: DeliveryBatch, whole: bool, now: Time) {
+        let since = if self.begun > 0 { now } else { self.since };
+        self.begun += 1;
+        let new = |early| Transaction { batch, since, began: now, early, whole };
+        match &mut self.state {
+            SessionState::Sending(sending) => sending.behind.push_back(new(true)),
+            SessionState::Idle => {
+                self.state = SessionState::Sending(Sending {
+                    first: new(false),
+                    behind: VecDeque::new(),
+                    writes: 0,
+                    held: None,
+                });
+            }
+            other => unreachable!("no transaction begins in {other:?}"),
+        }
+    }
+
+    /// The transaction that began first is answered.
+    pub(crate) fn answer(&mut self) -> Transaction {
+        if let SessionState::Sending(sending) = &mut self.state
+            && let Some(next) = sending.behind.pop_front()
+        {
+            return std::mem::replace(&mut sending.first, next);
+        }
+        match std::mem::replace(&mut self.state, SessionState::Answered { writes: 0 }) {
+            SessionState::Sending(Sending { first, writes, .. }) => {
+                self.state = SessionState::Answered { writes };
+                first
+            }
+            other => unreachable!("no transaction is under way in {other:?}"),
+        }
+    }
+
+    /// What was just answered is not on stable storage: one more write is awaited.
+    pub(crate) fn await_write(&mut self) {
+        match &mut self.state {
+            SessionState::Sending(Sending { writes, .. }) | SessionState::Answered { writes } => {
+                *writes += 1;
+            }
+            other => unreachable!("nothing was answered in {other:?}"),
+        }
+    }
+
+    /// One of the writes that it awaits is done.
+    pub(crate) fn resume(&mut self) -> Resume {
+        match &mut self.state {
+            SessionState::Sending(Sending { writes, .. }) => {
+                *writes -= 1;
+                if *writes == 0 { Resume::SendText } else { Resume::Nothing }
+            }
+            SessionState::Answered { writes } => {
+                *writes -= 1;
+                Resume::Nothing
+            }
+            SessionState::AwaitingStorage { writes } => match NonZeroU32::new(writes.get() - 1) {
+                Some(left) => {
+                    *writes = left;
+                    Resume::Nothing
+                }
+                None => {
+                    self.state = SessionState::Answered { writes: 0 };
+                    Resume::Begin
+                }
+            },
+            other => unreachable!("no write is awaited in {other:?}"),
+        }
+    }
+
+    /// The text of the transaction whose commands were sent last is to be sent, as `framing` says.
+    pub(crate) fn hold_text(&mut self, framing: Framing) {
+        match &mut self.state {
+            SessionState::Sending(sending) => sending.held = Some(framing),
+            other => unreachable!("no text is sent in {other:?}"),
+        }
+    }
+
+    /// The text that is to be sent now: its framing, its message, and its recipient where it is for
+    /// one alone. While the answer to the one before
+    /// it is being written, none goes out that could have waited: a crash repeats no more than one.
+    pub(crate) fn take_text(&mut self) -> Option<(Framing, MessageId, Option<RecipientIndex>)> {
+        let SessionState::Sending(sending) = &mut self.state else { return None };
+        if sending.writes > 0 && !sending.last().whole {
+            return None;
+        }
+        let framing = sending.held.take()?;
+        let batch = &sending.last().batch;
+        let only = if let [only] = batch.recipients[..] { Some(only) } else { None };
+        Some((framing, batch.message, only))
+    }
+
+    /// QUIT is sent.
+    pub(crate) fn quit(&mut self) {
+        match self.state {
+            SessionState::Idle => self.state = SessionState::Quitting,
+            ref other => unreachable!("no session is ended in {other:?}"),
+        }
+    }
+}
+
+/// What can be seen of a state.
+impl Session {
+    /// Whether the host has greeted it.
+    pub(crate) fn is_greeted(&self) -> bool {
+        !matches!(self.state, SessionState::Connecting | SessionState::Greeting)
+    }
+
+    /// Whether it was ready for a transaction at least once.
+    pub(crate) fn was_ready(&self) -> bool {
+        self.is_greeted() && !matches!(self.state, SessionState::Hello)
+    }
+
+    /// Whether it will be free in a moment: it is not ready yet, or between two transactions.
+    pub(crate) fn is_soon_free(&self) -> bool {
+        match self.state {
+            SessionState::Connecting | SessionState::Greeting | SessionState::Hello => true,
+            SessionState::Answered { .. } | SessionState::AwaitingStorage { .. } => true,
+            SessionState::Idle | SessionState::Sending(_) | SessionState::Quitting => false,
+        }
+    }
+
+    /// Writes that are not done, of what was said to it.
+    pub(crate) fn writes(&self) -> u32 {
+        match self.state {
+            SessionState::Sending(Sending { writes, .. }) | SessionState::Answered { writes } => {
+                writes
+            }
+            SessionState::AwaitingStorage { writes } => writes.get(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it is for stable storage, and not for the host, to let it go on.
+    pub(crate) fn is_waiting_for_storage(&self) -> bool {
+        match &self.state {
+            SessionState::AwaitingStorage { .. } => true,
+            SessionState::Sending(sending) => sending.held.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What the host is waited for.
+    pub(crate) fn step(&self) -> Step {
+        match self.state {
+            SessionState::Connecting => Step::Connect,
+            _ => self.client.step(),
+        }
+    }
+}
