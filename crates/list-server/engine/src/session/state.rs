@@ -16,7 +16,7 @@ use crate::event::MessageId;
 use crate::ids::RecipientIndex;
 use crate::message::DeliveryBatch;
 use sojourn_core::{Span, Time};
-use sojourn_smtp::client::{Framing, Step};
+use sojourn_smtp::client::{Framing, Output, Step};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
@@ -107,26 +107,64 @@ impl SessionState {
     }
 }
 
-/// Transitions. Those that events of other parties ask for do nothing in a state that they do not
-/// fit; those that the engine makes are its promise.
+/// What happened to the connection of a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SessionEvent<'a> {
+    /// It stands.
+    Connected,
+    /// Bytes came.
+    Received(&'a [u8]),
+    /// Some of the texts that were to be sent is written, and so many of them wholly.
+    Written(u32),
+    /// The handshake of TLS is done.
+    Secured,
+}
+
+/// What follows from an event for the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Whether the host has greeted by it.
+    pub(crate) greets: bool,
+    /// Whether the time of its step counts from now on.
+    pub(crate) renews: bool,
+    /// Whether a transaction may begin that could not before.
+    pub(crate) frees: bool,
+}
+
+/// Transitions.
 impl Session {
-    /// The connection stands.
-    pub(crate) fn connect(&mut self) -> bool {
-        let fits = matches!(self.state, SessionState::Connecting);
-        if fits {
-            self.state = SessionState::Greeting;
+    /// Takes an event of its connection; what the client wants is put into `outputs`. All events come
+    /// in here, and one that does not fit the state changes nothing.
+    pub(crate) fn take(&mut self, event: SessionEvent<'_>, outputs: &mut Vec<Output>) -> Heard {
+        match (event, &self.state) {
+            (SessionEvent::Connected, SessionState::Connecting) => {
+                self.state = SessionState::Greeting;
+                Heard { renews: true, ..Heard::default() }
+            }
+            (SessionEvent::Connected, _) | (_, SessionState::Connecting) => Heard::default(),
+            (SessionEvent::Received(bytes), _) => self.receive(bytes, outputs),
+            (SessionEvent::Written(messages), _) if self.client.is_sending() => {
+                (0..messages).for_each(|_| self.client.written());
+                Heard { renews: true, frees: messages > 0, ..Heard::default() }
+            }
+            (SessionEvent::Secured, _) if self.client.is_securing() => {
+                self.client.secured(outputs);
+                Heard { renews: true, ..Heard::default() }
+            }
+            (SessionEvent::Written(_) | SessionEvent::Secured, _) => Heard::default(),
         }
-        fits
     }
 
-    /// The host was heard; whether it has greeted by that.
-    pub(crate) fn greet(&mut self) -> bool {
-        let greets =
-            matches!(self.state, SessionState::Greeting) && self.client.step() == Step::Hello;
+    fn receive(&mut self, bytes: &[u8], outputs: &mut Vec<Output>) -> Heard {
+        let before = self.client.step();
+        self.client.received(bytes, outputs);
+        let step = self.client.step();
+        let greets = matches!(self.state, SessionState::Greeting) && step == Step::Hello;
         if greets {
             self.state = SessionState::Hello;
         }
-        greets
+        // A server that lets its bytes trickle gains no time by it.
+        Heard { greets, renews: !outputs.is_empty() || step != before, frees: true }
     }
 
     /// The client wants a transaction: whether one may begin now, or waits for storage.
@@ -162,7 +200,13 @@ impl Session {
     }
 
     /// The transaction that began first is answered.
-    pub(crate) fn answer(&mut self) -> Transaction {
+    pub(crate) fn answer(&mut self, now: Time) -> Transaction {
+        let transaction = self.take_first();
+        self.has_answered(now.since(transaction.began));
+        transaction
+    }
+
+    fn take_first(&mut self) -> Transaction {
         if let SessionState::Sending(sending) = &mut self.state
             && let Some(next) = sending.behind.pop_front()
         {
@@ -234,12 +278,13 @@ impl Session {
         Some((framing, batch.message, only))
     }
 
-    /// QUIT is sent.
-    pub(crate) fn quit(&mut self) {
+    /// It is ended.
+    pub(crate) fn quit(&mut self, outputs: &mut Vec<Output>) {
         match self.state {
             SessionState::Idle => self.state = SessionState::Quitting,
             ref other => unreachable!("no session is ended in {other:?}"),
         }
+        self.client.quit(outputs);
     }
 }
 
