@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// Queues the next group of an envelope, or forgets the envelope.
-    pub(super) fn advance(&mut self, id: EnvelopeId) {
+    fn advance(&mut self, id: EnvelopeId) {
         match self.queue.next(id, self.clock.now) {
             Next::Batch(destination, batch) => self.destinations.push(destination, batch),
             Next::Over(unsaved) if unsaved.is_empty() => {}
@@ -67,6 +67,7 @@ impl Engine {
         }
     }
 
+    /// Brings all work forward for which there is a place.
     pub(super) fn dispatch_all(&mut self) {
         while !self.stopping {
             let may_open = !self.is_full() && !self.journal.failing;

@@ -29,7 +29,7 @@ impl Engine {
         self.end(id, End::TimedOut, Reason::new(status::NO_ANSWER, why));
     }
 
-    /// The connection of a session was heard of.
+    /// Something happened to the connection of a session.
     pub(super) fn heard(&mut self, id: SessionId, event: SessionEvent<'_>) {
         if self.sessions.get(id).is_none() {
             return;
@@ -85,11 +85,8 @@ impl Engine {
 
     fn session_ready(&mut self, id: SessionId) {
         let session = &self.sessions[id];
-        let host = &mut self.hosts[session.host];
-        // It may answer EHLO before it is asked.
-        host.established += u32::from(!session.is_greeted());
         let can = session.client.extensions();
-        host.takes_whole = can.pipelining && can.chunking;
+        self.hosts[session.host].takes_whole = can.pipelining && can.chunking;
         self.go_on(id);
     }
 

@@ -159,7 +159,9 @@ impl Session {
         let before = self.client.step();
         self.client.received(bytes, outputs);
         let step = self.client.step();
-        let greets = matches!(self.state, SessionState::Greeting) && step == Step::Hello;
+        // It may answer EHLO before it is asked.
+        let greets = matches!(self.state, SessionState::Greeting)
+            && (step == Step::Hello || outputs.contains(&Output::Ready));
         if greets {
             self.state = SessionState::Hello;
         }
@@ -171,7 +173,8 @@ impl Session {
     pub(crate) fn make_idle(&mut self) -> bool {
         let writes = match self.state {
             SessionState::Answered { writes } => NonZeroU32::new(writes),
-            _ => None,
+            SessionState::Hello | SessionState::Idle => None,
+            ref other => unreachable!("no client is ready in {other:?}"),
         };
         self.state = match writes {
             Some(writes) => SessionState::AwaitingStorage { writes },
@@ -334,6 +337,109 @@ impl Session {
         match self.state {
             SessionState::Connecting => Step::Connect,
             _ => self.client.step(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{MailHost, Relay};
+    use crate::host::Hosts;
+    use crate::ids::{DestinationId, EnvelopeId};
+    use crate::policy::timeouts::{Rfc5321, Timeouts};
+    use sojourn_core::parameters::defaults;
+    use sojourn_smtp::client::{Client, Tls};
+
+    fn session() -> Session {
+        let address = "192.0.2.1".parse().unwrap();
+        let host = MailHost { name: "mx.example".into(), preference: 0, addresses: vec![address] };
+        let mut hosts = Hosts::default();
+        let routes = hosts.route_to(vec![host], &defaults(), |_| 0.0);
+        let (id, name) = (routes[0].host, routes[0].name.clone());
+        let steps = defaults::<Rfc5321>().steps(0);
+        let client = Client::new("lists.example".into(), Tls::Never);
+        let relay = Relay { name, address };
+        Session::new(DestinationId(0), id, &hosts[id], relay, steps, client, Time::ZERO)
+    }
+
+    fn batch(recipient: u32) -> DeliveryBatch {
+        let recipients = vec![RecipientIndex(recipient)];
+        let (message, envelope) = (MessageId(1), EnvelopeId(0));
+        DeliveryBatch { message, recipients, envelope, queued: Time::ZERO }
+    }
+
+    /// One whose host is ready.
+    fn idle() -> Session {
+        let mut session = session();
+        for event in [SessionEvent::Connected, SessionEvent::Received(b"220 hi\r\n250 hi\r\n")] {
+            session.take(event, &mut Vec::new());
+        }
+        assert!(session.make_idle());
+        session
+    }
+
+    #[test]
+    fn an_event_that_does_not_fit_changes_nothing() {
+        let (mut session, mut outputs) = (session(), Vec::new());
+        for early in [SessionEvent::Received(b"220 hi\r\n"), SessionEvent::Secured] {
+            assert_eq!(session.take(early, &mut outputs), Heard::default());
+            assert_eq!(session.step(), Step::Connect);
+        }
+        assert!(session.take(SessionEvent::Connected, &mut outputs).renews);
+        for late in [SessionEvent::Connected, SessionEvent::Secured, SessionEvent::Written(1)] {
+            assert_eq!(session.take(late, &mut outputs), Heard::default());
+            assert_eq!(session.step(), Step::Greeting);
+        }
+        assert_eq!(outputs, []);
+    }
+
+    #[test]
+    fn a_host_that_answers_before_it_is_asked_has_greeted() {
+        for (said, greets) in
+            [("220 hi\r\n250 hi\r\n", true), ("220 hi\r\n", true), ("554 no\r\n", false)]
+        {
+            let (mut session, mut outputs) = (session(), Vec::new());
+            session.take(SessionEvent::Connected, &mut outputs);
+            let heard = session.take(SessionEvent::Received(said.as_bytes()), &mut outputs);
+            assert_eq!((heard.greets, session.is_greeted()), (greets, greets), "{said}");
+        }
+    }
+
+    #[test]
+    fn transactions_are_answered_in_order_and_the_next_waits_for_storage() {
+        let mut session = idle();
+        assert!(!session.is_soon_free());
+        session.begin(batch(0), true, Time::ZERO);
+        session.begin(batch(1), true, Time::ZERO);
+        let first = session.answer(Time::ZERO);
+        assert_eq!((first.batch.recipients, first.early), (batch(0).recipients, false));
+        session.await_write();
+        let second = session.answer(Time::ZERO);
+        assert_eq!((second.batch.recipients, second.early), (batch(1).recipients, true));
+        session.await_write();
+        assert!(session.is_soon_free() && !session.is_waiting_for_storage());
+        assert!(!session.make_idle() && session.is_waiting_for_storage());
+        assert_eq!((session.writes(), session.resume()), (2, Resume::Nothing));
+        assert_eq!((session.writes(), session.resume()), (1, Resume::Begin));
+        assert!(session.is_soon_free() && session.make_idle());
+        assert!(matches!(session.state, SessionState::Idle));
+    }
+
+    #[test]
+    fn a_text_that_could_have_waited_waits_for_storage() {
+        for (whole, waits) in [(false, true), (true, false)] {
+            let mut session = idle();
+            session.begin(batch(0), whole, Time::ZERO);
+            session.begin(batch(1), whole, Time::ZERO);
+            session.answer(Time::ZERO);
+            session.await_write();
+            session.hold_text(Framing::Chunk);
+            let text = Some((Framing::Chunk, MessageId(1), Some(RecipientIndex(1))));
+            assert_eq!(session.take_text(), if waits { None } else { text });
+            assert_eq!(session.is_waiting_for_storage(), waits);
+            assert_eq!(session.resume(), Resume::SendText);
+            assert_eq!(session.take_text(), if waits { text } else { None });
         }
     }
 }
