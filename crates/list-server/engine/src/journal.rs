@@ -19,7 +19,7 @@ pub(super) struct Journal {
     /// Sessions that wait for `records`.
     sessions: Vec<SessionId>,
     /// Operations that are answered when `records` are written.
-    answers: Vec<(u64, Counts)>,
+    answers: Vec<Effect>,
     /// What is to be written by itself, and the envelope that waits for it.
     files: VecDeque<(Vec<Record>, Option<EnvelopeId>)>,
     /// Since when the first of `records` waits.
@@ -34,14 +34,21 @@ pub(super) struct Journal {
     pub(super) failing: bool,
 }
 
+/// What is being written.
 #[derive(Debug)]
 pub(super) struct Batch {
     id: BatchId,
     pub(super) records: Arc<[Record]>,
-    pub(super) sessions: Vec<SessionId>,
-    pub(super) answers: Vec<(u64, Counts)>,
-    /// Where it was written by itself: the envelope that waits for it, if one does.
-    pub(super) file: Option<Option<EnvelopeId>>,
+    pub(super) waiting: Waiting,
+}
+
+/// What goes on when a batch is written.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// It was written together: sessions, and answers to an operator.
+    Group(Vec<SessionId>, Vec<Effect>),
+    /// It was written by itself: an envelope, if one waits for it.
+    File(Option<EnvelopeId>),
 }
 
 impl Journal {
@@ -87,7 +94,7 @@ impl Journal {
 
     /// An operation is answered when all that was pushed is written.
     pub(super) fn answer(&mut self, number: u64, counts: Counts) {
-        self.answers.push((number, counts));
+        self.answers.push(Effect::Operated(number, counts));
     }
 
     /// How many records wait, when none are being written.
@@ -116,18 +123,18 @@ impl Journal {
         let id = BatchId(self.next);
         self.next += 1;
         let file = if self.records.is_empty() { self.files.pop_front() } else { None };
-        let (records, sessions, answers, file) = match file {
-            Some((records, envelope)) => (records, Vec::new(), Vec::new(), Some(envelope)),
+        let (records, waiting) = match file {
+            Some((records, envelope)) => (records, Waiting::File(envelope)),
             None => {
                 self.urgent = false;
                 let next = Vec::with_capacity(self.records.len());
-                let (sessions, answers) =
-                    (std::mem::take(&mut self.sessions), std::mem::take(&mut self.answers));
-                (std::mem::replace(&mut self.records, next), sessions, answers, None)
+                let sessions = std::mem::take(&mut self.sessions);
+                let waiting = Waiting::Group(sessions, std::mem::take(&mut self.answers));
+                (std::mem::replace(&mut self.records, next), waiting)
             }
         };
         let records: Arc<[Record]> = records.into();
-        self.writing = Some(Batch { id, records: Arc::clone(&records), sessions, answers, file });
+        self.writing = Some(Batch { id, records: Arc::clone(&records), waiting });
         (id, records)
     }
 
@@ -144,12 +151,12 @@ impl Journal {
         // Where nothing is left to write that would show when it works again, the next offer does.
         self.failing = !records.is_empty() || self.pending().is_some();
         self.since = now;
-        match batch.file {
-            Some(envelope) => self.files.push_front((records, envelope)),
-            None => {
+        match batch.waiting {
+            Waiting::File(envelope) => self.files.push_front((records, envelope)),
+            Waiting::Group(sessions, answers) => {
                 self.records.splice(0..0, records);
-                self.sessions.splice(0..0, batch.sessions);
-                self.answers.splice(0..0, batch.answers);
+                self.sessions.splice(0..0, sessions);
+                self.answers.splice(0..0, answers);
                 self.urgent |= !self.answers.is_empty();
             }
         }

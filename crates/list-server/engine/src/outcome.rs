@@ -7,6 +7,7 @@ use crate::event::{
     Task,
 };
 use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
+use crate::journal::Waiting;
 use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
@@ -406,21 +407,24 @@ impl Engine {
         }
         let reports = reports.into_iter().map(|(message, failed)| Effect::Report(message, failed));
         self.effects.extend(reports);
-        if let Some(Some(envelope)) = batch.file {
-            self.done(envelope);
-        }
-        let answers = batch.answers.into_iter();
-        self.effects.extend(answers.map(|(number, counts)| Effect::Operated(number, counts)));
-        for id in batch.sessions {
-            if let Some(session) = self.sessions.get_mut(id) {
-                match session.resume() {
-                    Resume::Nothing => {}
-                    Resume::Begin => self.go_on(id),
-                    Resume::SendText => self.send_text(id),
-                }
-                self.begin_early(id);
+        match batch.waiting {
+            Waiting::File(envelope) => envelope.into_iter().for_each(|it| self.done(it)),
+            Waiting::Group(sessions, answers) => {
+                self.effects.extend(answers);
+                sessions.into_iter().for_each(|id| self.resume(id));
             }
         }
+    }
+
+    /// One of the writes that a session awaits is done.
+    fn resume(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        match session.resume() {
+            Resume::Nothing => {}
+            Resume::Begin => self.go_on(id),
+            Resume::SendText => self.send_text(id),
+        }
+        self.begin_early(id);
     }
 
     /// The end of one recipient is on stable storage.
@@ -434,9 +438,9 @@ impl Engine {
         let Some(batch) = self.journal.written(batch) else { return };
         for record in batch.records.iter() {
             if let Record::Accepted(id) = record {
-                let message = self.queue.take_offered(*id);
-                let recipients = message.recipients.values();
-                recipients.for_each(|it| self.destinations.unwant(it.destination));
+                for it in self.queue.take_offered(*id).recipients.values() {
+                    self.destinations.unwant(it.destination);
+                }
                 self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
             }
         }
