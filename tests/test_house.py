@@ -88,3 +88,14 @@ def test_a_folder_below_does_not_use_one_above(house, monkeypatch):
     assert any("queue/pfabric.rs: crate::packet::" in found for found in house.borders())
     monkeypatch.setattr(house, "BORDERS", [(*rule[:3], {"PacketArena", "PacketId", "Packet"})])
     assert not any("queue/pfabric.rs" in found for found in house.borders())
+
+
+def test_methods_of_a_type_stand_in_few_files(house, tmp_path, monkeypatch):
+    texts = {"a": "impl Engine {}", "b": "impl Engine {\n}", "c": "impl Engines {}\n// impl Engine"}
+    files = [tmp_path / f"{stem}.rs" for stem in texts]
+    for path, text in zip(files, texts.values(), strict=True):
+        path.write_text(text)
+    monkeypatch.setattr(house, "RUST", files)
+    for most, said in ((1, [f"{tmp_path}: Engine"]), (2, [])):
+        monkeypatch.setattr(house, "SPREAD", [(str(tmp_path), "Engine", most)])
+        assert [*house.spread_types()] == said

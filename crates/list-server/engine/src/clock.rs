@@ -1,22 +1,63 @@
-//! A clock that begins anew: 64 bits of picoseconds last 213 days, and a server lasts longer.
+//! The engine's time, what is to happen at times, and a clock that begins anew: 64 bits of
+//! picoseconds last 213 days, and a server lasts longer.
 
-use crate::Engine;
-use crate::event::{Deferral, Record};
+use crate::event::{Deferral, MessageId, Progress, Record, SessionId, Stored};
+use crate::ids::DestinationId;
 use sojourn_core::{Calendar, Span, Time};
 
-/// `time` is so much earlier, if it is to come at all; what was before the beginning is at it.
-pub(super) fn rebase_clock(time: &mut Time, by: Span) {
-    if *time < Time::NEVER {
-        *time = Time::from_ps(time.ps().saturating_sub(by.ps()));
+/// What is to be looked at, at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Timer {
+    Session(SessionId),
+    Destination(DestinationId),
+    Expiry(MessageId),
+    Journal,
+}
+
+/// The time of the event that is handled, and the timers.
+#[derive(Debug)]
+pub(super) struct Clock {
+    pub(super) now: Time,
+    timers: Calendar<Timer>,
+    /// The time of the last [`Effect::Wake`](crate::Effect::Wake).
+    announced: Time,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { now: Time::ZERO, timers: Calendar::new(), announced: Time::NEVER }
     }
 }
 
-impl Engine {
-    /// Counts time from a beginning that is `by` later, a whole number of seconds: what was to
-    /// happen at a time happens at this time less `by`. Nothing else changes. Effects that were
-    /// given before count from the old beginning.
-    pub fn rebase_clock(&mut self, by: Span) {
-        assert!(by.ps().is_multiple_of(Span::from_s(1).ps()), "{by} are no whole seconds");
+impl Clock {
+    /// It is `now`; a time before the last one counts as the last one.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    pub(super) fn schedule(&mut self, at: Time, timer: Timer) {
+        self.timers.schedule(at, timer);
+    }
+
+    /// The next timer whose time has come, and that time.
+    pub(super) fn next_due(&mut self) -> Option<(Time, Timer)> {
+        self.timers.peek_time().filter(|&at| at <= self.now)?;
+        self.timers.pop()
+    }
+
+    /// The wish to be woken was fulfilled.
+    pub(super) fn wake(&mut self) {
+        self.announced = Time::NEVER;
+    }
+
+    /// When to be woken, where that is not known yet.
+    pub(super) fn next_wake(&mut self) -> Option<Time> {
+        let at = self.timers.peek_time().filter(|&at| at != self.announced)?;
+        self.announced = at;
+        Some(at)
+    }
+
+    pub(super) fn rebase_clock(&mut self, by: Span) {
         for time in [&mut self.now, &mut self.announced] {
             rebase_clock(time, by);
         }
@@ -25,13 +66,13 @@ impl Engine {
             rebase_clock(&mut at, by);
             self.timers.schedule(at, timer);
         }
-        for message in self.messages.values_mut().chain(self.offered.values_mut()) {
-            message.rebase_clock(by);
-        }
-        self.destinations.list.iter_mut().for_each(|it| it.rebase_clock(by));
-        self.hosts.list.iter_mut().for_each(|it| it.rebase_clock(by));
-        self.sessions.values_mut().for_each(|it| it.rebase_clock(by));
-        self.journal.rebase_clock(by);
+    }
+}
+
+/// `time` is so much earlier, if it is to come at all; what was before the beginning is at it.
+pub(super) fn rebase_clock(time: &mut Time, by: Span) {
+    if *time < Time::NEVER {
+        *time = Time::from_ps(time.ps().saturating_sub(by.ps()));
     }
 }
 
@@ -40,6 +81,22 @@ impl Record {
         if let Record::Deferred(_, Deferral { first, due, .. }, obstacle) = self {
             for time in [first, due, &mut obstacle.at] {
                 rebase_clock(time, by);
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// One that was accepted in the future, by a clock that was ahead, is accepted `now`, and its
+    /// waits begin as much earlier.
+    pub(super) fn not_after(&mut self, now: Time) {
+        let ahead = self.accepted.since(now);
+        let earlier = |time: &mut Time| *time = Time::from_ps(time.ps().saturating_sub(ahead.ps()));
+        earlier(&mut self.accepted);
+        for progress in &mut self.progress {
+            if let Progress::Deferred(Deferral { first, due, .. }) = progress {
+                earlier(first);
+                earlier(due);
             }
         }
     }

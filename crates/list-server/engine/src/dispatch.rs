@@ -1,196 +1,183 @@
-//! Which destination is given a session, and with which host.
+//! What is done next: where mail goes, which destination is given a session with which host, and
+//! which transaction begins.
+//!
+//! Where each recipient has a separate transaction, the commands of the next one follow a message
+//! without waiting for the answer to it (RFC 2920). With CHUNKING (RFC 3030) its message goes with
+//! them, up to a window: a crash or a connection that breaks leaves no more in doubt.
 
-use crate::destination::{Route, Routes};
-use crate::event::{Effect, Outcome, Relay, Task};
-use crate::host::HostCapacity;
+use crate::clock::Timer;
+use crate::destination::{Resolved, Routes, literal};
+use crate::event::{Answer, Effect, Entry, MailHost, MessageId, Outcome, Relay, SessionId, Task};
+use crate::host::Choice;
+use crate::ids::{DestinationId, EnvelopeId, HostId};
+use crate::message::DeliveryBatch;
+use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
-use crate::policy::split::Place;
+use crate::policy::split::{Place, Split};
 use crate::policy::timeouts::Timeouts;
+use crate::queue::Next;
 use crate::reason::{Reason, status};
 use crate::session::Session;
-use crate::{Engine, Timer};
+use crate::{Engine, chance};
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::Client;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What stands between a destination and one more session.
-enum Choice {
-    Host(u32, Arc<str>),
-    /// All hosts of the best preference that answers have their limit.
-    HostFull(u32),
-    NetworkFull(u32),
-    /// Too many sessions wait already for hosts that did not answer last time.
-    TooManyProbes,
-    /// No host is to be tried before this time.
-    Down(Time),
-}
+/// Octets of a message that goes out before its recipient is taken: what a connection swallows even
+/// if the host reads on only when it has refused.
+const WHOLE_MAX: u64 = 64 * 1024;
 
 impl Engine {
-    /// The destination has work, or may have a session for it: it is dispatched before the engine returns.
-    pub(super) fn look_at(&mut self, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
-        if !this.lined_up {
-            this.lined_up = true;
-            self.ready.push_back(destination);
+    /// A message is ready to go: these recipients are ordered, split and queued.
+    pub(super) fn start(&mut self, id: MessageId, mut places: Vec<Place>) {
+        let expires = self.queue[id].accepted + self.config.lifetime;
+        self.config.order.sort(&mut places, |it| self.destinations[it].delay);
+        self.clock.schedule(expires.max(self.clock.now), Timer::Expiry(id));
+        self.enqueue(id, places);
+    }
+
+    /// Splits recipients of one message, in the order of service, and queues the envelopes.
+    pub(super) fn enqueue(&mut self, message: MessageId, places: Vec<Place>) {
+        for envelope in self.config.split.cut(places) {
+            let id = self.queue.add_envelope(message, &envelope);
+            self.advance(id);
         }
     }
 
-    /// All in a line are looked at again.
-    pub(super) fn wake_host_line(&mut self, host: u32) {
-        self.ready.append(&mut self.hosts.list[host as usize].line);
+    /// Those whose time has come are queued again: one message's together, the oldest first.
+    pub(super) fn queue_again(&mut self, destination: DestinationId, tasks: Vec<Task>) {
+        for (message, places) in self.queue.by_message(destination, tasks) {
+            self.enqueue(message, places);
+        }
     }
 
+    /// Queues the next group of an envelope, or forgets the envelope.
+    fn advance(&mut self, id: EnvelopeId) {
+        match self.queue.next(id, self.clock.now) {
+            Next::Batch(destination, batch) => self.destinations.push(destination, batch),
+            Next::Over(unsaved) if unsaved.is_empty() => {}
+            Next::Over(unsaved) => self.journal.push_file(unsaved, None),
+        }
+    }
+
+    /// A batch of an envelope is done.
+    pub(super) fn done(&mut self, id: EnvelopeId) {
+        if self.queue.is_group_done(id) {
+            self.advance(id);
+        }
+    }
+
+    /// Brings all work forward for which there is a place.
     pub(super) fn dispatch_all(&mut self) {
-        if self.stopping {
-            return;
-        }
-        loop {
-            let (destination, has_waited) = match self.ready.pop_front() {
-                Some(destination) => (destination, false),
-                None if self.is_full() || self.journal.failing => return,
-                None => match self.line.pop_first() {
-                    Some((_, destination)) => (destination, true),
-                    None => return,
-                },
-            };
-            self.destinations.list[destination as usize].lined_up = false;
-            self.dispatch(destination, has_waited);
+        while !self.stopping {
+            let may_open = !self.is_full() && !self.journal.failing;
+            let Some((id, has_waited)) = self.destinations.take_next(may_open) else { return };
+            self.dispatch(id, has_waited);
         }
     }
 
     /// Whether there are as many sessions as there may be in all.
-    pub(super) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.sessions.len() >= self.config.limits.sessions.get() as usize
     }
 
     /// Brings one destination's work forward by one step. One that has not waited for a session goes
     /// behind those that do; one keeps its place among them while its names are looked up, so that
     /// the order of a list does not become that of the answers.
-    fn dispatch(&mut self, destination: u32, has_waited: bool) {
-        let worth = self.sessions_worth(destination);
-        let this = &mut self.destinations.list[destination as usize];
+    fn dispatch(&mut self, id: DestinationId, has_waited: bool) {
+        let worth = self.sessions_worth(id);
+        let now = self.clock.now;
+        let this = &mut self.destinations[id];
         let place = this.place_in_line.take();
         if this.queue.is_empty() {
             return;
         }
         let retry_at = this.retry_at;
         if retry_at < Time::NEVER {
-            return self.stall(destination, retry_at);
+            return self.stall(id, retry_at);
         }
         match this.routes {
-            Routes::Known(_, until) if self.now < until => {}
+            Routes::Known(_, until) if now < until => {}
             Routes::Asking(_) => return this.place_in_line = place,
             _ => {
-                this.place_in_line = Some(self.line.place(place));
-                return self.ask(destination);
+                self.destinations.keep_place(id, place);
+                return self.ask(id);
             }
         }
         if self.journal.failing {
-            return self.line_up(destination, place);
+            return self.destinations.line_up(id, place);
         }
-        if this.is_paced(self.now) {
-            return self.set_destination_alarm(destination);
+        if this.is_paced(now) {
+            return self.destinations.set_alarm(id, &mut self.clock);
         }
         if let Some(&session) = this.idle.first() {
-            self.take_up(session);
-            return self.look_at(destination);
+            self.leave_idle(session);
+            self.sessions[session].since = now;
+            self.go_on(session);
+            return self.destinations.look_at(id);
         }
-        // One at a time is enough where transactions have to be apart.
-        let enough = match worth {
-            _ if this.gap > Span::ZERO => this.soon_free >= 1,
-            Some(worth) => this.sessions as usize >= worth,
-            None => this.soon_free as usize >= this.queue.len(),
-        };
-        if enough || this.sessions >= this.most_sessions {
+        if this.has_enough_sessions(worth) {
             // One of its sessions takes the work when it is free.
             return;
         }
         if self.is_full() {
             self.make_room(|_| true);
-            return self.line_up(destination, place);
+            return self.destinations.line_up(id, place);
         }
-        if !has_waited && self.line.has_before(place) {
-            return self.line_up(destination, place);
+        if !has_waited && self.destinations.has_before(place) {
+            return self.destinations.line_up(id, place);
         }
-        match self.choose(destination) {
+        self.open_or_wait(id);
+    }
+
+    /// How many sessions a destination's queue is worth, up to its limit, where each of its
+    /// recipients has a separate transaction; nothing where they share.
+    fn sessions_worth(&self, id: DestinationId) -> Option<usize> {
+        let this = &self.destinations[id];
+        let message = this.queue.front()?.message;
+        if !self.queue.names_recipients(message, &self.config) {
+            return None;
+        }
+        let in_windows = self.hosts.takes_whole(this.routes.hosts()) && this.is_quick();
+        let window = if in_windows { self.config.limits.window.get() as usize } else { 1 };
+        Some(this.sessions_worth(window))
+    }
+
+    /// Opens a session with the best host that may have one, or waits for that.
+    fn open_or_wait(&mut self, id: DestinationId) {
+        let limits = &self.config.limits;
+        let most_probes = (limits.sessions.get() / limits.probes.get()).max(1);
+        let may_probe = self.sessions.probes() < most_probes;
+        let routes = self.destinations[id].routes.hosts();
+        match self.hosts.choose(routes, may_probe, self.clock.now, limits) {
             Choice::Host(host, name) => {
-                self.open(destination, host, name);
-                self.look_at(destination);
+                self.open(id, host, name);
+                self.destinations.look_at(id);
             }
             Choice::HostFull(host) => {
                 self.make_room(|session| session.host == host);
-                self.hosts.list[host as usize].line.push_back(destination);
-                self.destinations.list[destination as usize].lined_up = true;
+                self.destinations.wait_in(&mut self.hosts[host].line, id);
             }
             Choice::NetworkFull(network) => {
                 self.make_room(|session| session.network == network);
-                self.hosts.networks[network as usize].line.push_back(destination);
-                self.destinations.list[destination as usize].lined_up = true;
+                self.destinations.wait_in(&mut self.hosts.networks[network].line, id);
             }
-            Choice::TooManyProbes => {
-                self.probe_line.push_back(destination);
-                self.destinations.list[destination as usize].lined_up = true;
-            }
-            Choice::Down(until) => self.stall(destination, until),
+            Choice::TooManyProbes => self.destinations.wait_for_probe(id),
+            Choice::Down(until) => self.stall(id, until),
         }
     }
 
-    /// The destination waits for a session, at its place or behind all others.
-    fn line_up(&mut self, destination: u32, place: Option<u64>) {
-        let this = &mut self.destinations.list[destination as usize];
-        let place = self.line.place(place);
-        (this.lined_up, this.place_in_line) = (true, Some(place));
-        self.line.insert(place, destination);
-    }
-
-    /// The host for one more session. One of a worse preference is tried only when all better ones
-    /// do not answer, never because of this server's limits.
-    fn choose(&self, destination: u32) -> Choice {
-        let Routes::Known(hosts, _) = &self.destinations.list[destination as usize].routes else {
-            unreachable!("where its mail goes is known");
-        };
-        let limits = &self.config.limits;
-        let most_probes = (limits.sessions.get() / limits.probes.get()).max(1);
-        let mut earliest = Time::NEVER;
-        for group in hosts.chunk_by(|a, b| a.preference == b.preference) {
-            let mut blocked = None;
-            for &Route { host: number, ref name, .. } in group {
-                let host = &self.hosts.list[number as usize];
-                let network = &self.hosts.networks[host.network as usize];
-                match host.room(self.now) {
-                    HostCapacity::Down(until) => earliest = earliest.min(until),
-                    HostCapacity::Full => blocked = Some(Choice::HostFull(number)),
-                    HostCapacity::Free if network.sessions >= limits.network.get() => {
-                        blocked = Some(Choice::NetworkFull(host.network));
-                    }
-                    HostCapacity::Free if host.failures > 0 && self.probes >= most_probes => {
-                        blocked.get_or_insert(Choice::TooManyProbes);
-                    }
-                    HostCapacity::Free => return Choice::Host(number, Arc::clone(name)),
-                }
-            }
-            if let Some(blocked) = blocked {
-                return blocked;
-            }
-        }
-        Choice::Down(earliest)
-    }
-
-    fn open(&mut self, destination: u32, number: u32, name: Arc<str>) {
-        let host = &mut self.hosts.list[number as usize];
-        host.sessions += 1;
-        self.hosts.networks[host.network as usize].sessions += 1;
-        let probe = host.failures > 0;
-        self.probes += u32::from(probe);
-        let this = &mut self.destinations.list[destination as usize];
+    fn open(&mut self, destination: DestinationId, number: HostId, name: Arc<str>) {
+        self.hosts.add_session(number);
+        let host = &self.hosts[number];
+        let this = &mut self.destinations[destination];
         this.sessions += 1;
         this.soon_free += 1;
         let steps = self.config.timeouts.steps(host.failures);
         let relay = Relay { name, address: host.address };
         let client = Client::new(Arc::clone(&self.hello), host.tls(self.config.tls));
-        let session =
-            Session::new(destination, number, host, relay.clone(), steps, client, self.now);
+        let now = self.clock.now;
+        let session = Session::new(destination, number, host, relay.clone(), steps, client, now);
         let id = self.sessions.open(session);
         self.effects.push(Effect::Connect(id, relay));
         self.set_deadline(id);
@@ -198,136 +185,266 @@ impl Engine {
 
     /// Ends one open session without work, for a destination that has some.
     fn make_room(&mut self, fits: impl Fn(&Session) -> bool) {
-        if let Some(&idle) = self.idle.iter().find(|&id| fits(&self.sessions[*id])) {
+        if let Some(idle) = self.sessions.find_idle(fits) {
             self.quit(idle);
         }
     }
 
     /// How long a host or name server that did not answer `times` times in a row is left alone.
-    pub(super) fn host_wait(&self, who: &str, entity: u64, times: u32, first: Time) -> Span {
+    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Time) -> Span {
         self.config.retry.host(&RetryInput {
             times,
-            since_first: self.now.since(first),
+            since_first: self.clock.now.since(first),
             named: None,
             learned: None,
-            chance: self.chance(who, entity, times),
+            chance: chance(&self.streams, who, entity, times),
         })
     }
 
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
-    pub(super) fn stall(&mut self, destination: u32, until: Time) {
-        let this = &mut self.destinations.list[destination as usize];
-        this.place_in_line = None;
-        let (already, mut envelopes) = (this.stalled.len(), Vec::new());
-        for batch in this.queue.drain(..) {
-            let task = |recipient| Task { message: batch.message, recipient };
-            this.stalled.extend(batch.recipients.into_iter().map(task));
-            envelopes.push(batch.envelope);
-        }
-        if !this.stalled.is_empty() {
-            this.retry_at = until;
-        }
-        let (newly, reason) = (this.stalled[already..].to_vec(), this.trouble.clone());
-        let reason = reason.unwrap_or_else(|| Reason::new(status::NO_ANSWER, "no host answers"));
+    fn stall(&mut self, id: DestinationId, until: Time) {
+        let this = &mut self.destinations[id];
+        let (newly, envelopes) = this.stall(until);
+        let unknown = || Reason::new(status::NO_ANSWER, "no host answers");
+        let reason = this.trouble.clone().unwrap_or_else(unknown);
         for task in newly {
-            if self.is_waiting(task) {
+            if self.queue.is_waiting(task) {
                 self.log_unsent(task, Outcome::Deferred, &reason);
             }
         }
         envelopes.into_iter().for_each(|envelope| self.done(envelope));
-        self.set_destination_alarm(destination);
+        self.destinations.set_alarm(id, &mut self.clock);
     }
 
-    pub(super) fn set_destination_alarm(&mut self, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
-        let next = this.next_alarm(self.now);
-        if next < this.alarm {
-            this.alarm = next;
-            self.timers.schedule(next.max(self.now), Timer::Destination(destination));
-        }
-    }
-
-    pub(super) fn destination_alarm(&mut self, at: Time, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
+    pub(super) fn destination_alarm(&mut self, at: Time, id: DestinationId) {
+        let (now, this) = (self.clock.now, &mut self.destinations[id]);
         if this.alarm > at {
             return;
         }
         this.alarm = Time::NEVER;
-        if matches!(this.routes, Routes::Asking(until) if until <= self.now) {
-            self.unresolved(destination, "the name servers do not answer".into());
+        if matches!(this.routes, Routes::Asking(until) if until <= now) {
+            self.unresolved(id, "the name servers do not answer".into());
         }
-        let due = self.destinations.list[destination as usize].take_due(self.now);
-        self.queue_again(destination, due);
-        if self.destinations.list[destination as usize].gap > Span::ZERO {
-            self.look_at(destination);
+        let due = self.destinations[id].take_due(now);
+        self.queue_again(id, due);
+        if self.destinations[id].gap > Span::ZERO {
+            self.destinations.look_at(id);
         }
-        self.set_destination_alarm(destination);
+        self.destinations.set_alarm(id, &mut self.clock);
     }
 
-    /// Those whose time has come are queued again: one message's together, the oldest first.
-    pub(super) fn queue_again(&mut self, destination: u32, tasks: Vec<Task>) {
-        let mut messages: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-        for task in tasks {
-            if self.is_waiting(task) {
-                messages.entry(task.message).or_default().push(task.recipient);
+    /// All that wait for a session with a host are looked at again.
+    pub(super) fn wake_host_line(&mut self, host: HostId) {
+        self.destinations.look_at_all(&mut self.hosts[host].line);
+    }
+
+    fn ask(&mut self, id: DestinationId) {
+        let this = &self.destinations[id];
+        let name = Arc::clone(&this.name);
+        if let Some(literal) = literal(&name) {
+            let host =
+                MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
+            let routes = Routes::Asking(Time::NEVER);
+            self.destinations.set_routes(id, routes, &mut self.hosts);
+            return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
+        }
+        let until = self.clock.now + self.config.timeouts.steps(this.failures).resolve;
+        self.effects.push(Effect::Resolve(name));
+        self.destinations.set_routes(id, Routes::Asking(until), &mut self.hosts);
+        self.destinations.set_alarm(id, &mut self.clock);
+    }
+
+    pub(super) fn resolved(&mut self, domain: &str, answer: Answer) {
+        let Some(id) = self.destinations.find(domain) else { return };
+        let this = &mut self.destinations[id];
+        if !matches!(this.routes, Routes::Asking(_)) {
+            return;
+        }
+        this.routes = Routes::Unknown;
+        match Resolved::of(answer, domain, &self.own_hosts, &self.hello) {
+            Resolved::To(hosts, lifetime) => {
+                let chance = |i| chance(&self.streams, "preference", id.0, i);
+                let hosts = self.hosts.route_to(hosts, &self.config.limits, chance);
+                let routes = Routes::known(hosts, self.clock.now, lifetime);
+                this.failures = 0;
+                self.destinations.set_routes(id, routes, &mut self.hosts);
+                self.destinations.look_at(id);
+            }
+            Resolved::NotNow(why) => self.unresolved(id, why),
+            Resolved::Never(reason) => self.give_up(id, &reason),
+        }
+    }
+
+    /// The name servers did not answer, or not for now.
+    fn unresolved(&mut self, id: DestinationId, why: String) {
+        let now = self.clock.now;
+        let (times, first) = self.destinations[id].lose_routes(now);
+        let until = now + self.host_wait("name servers", id.0, times, first);
+        let this = &mut self.destinations[id];
+        let reason = Reason::new(status::NAME_SERVERS, why);
+        this.trouble = Some(reason.clone());
+        let down = Entry::DomainDown(Arc::clone(&this.name), until, reason);
+        self.effects.push(Effect::Log(down));
+        self.stall(id, until);
+    }
+
+    /// All recipients at this domain fail: it takes no mail.
+    fn give_up(&mut self, id: DestinationId, reason: &Reason) {
+        let this = &mut self.destinations[id];
+        this.place_in_line = None;
+        for batch in std::mem::take(&mut this.queue) {
+            for recipient in batch.recipients {
+                let task = Task { message: batch.message, recipient };
+                if self.queue.is_waiting(task) {
+                    self.fail_unsent(task, reason.clone());
+                }
+            }
+            self.done(batch.envelope);
+        }
+    }
+
+    /// A session is open and has no transaction: it begins the next, or waits.
+    pub(super) fn go_on(&mut self, id: SessionId) {
+        let session = &mut self.sessions[id];
+        let (destination, was_soon_free) = (session.destination, session.is_soon_free());
+        if !session.make_idle() {
+            return;
+        }
+        if was_soon_free {
+            self.destinations[destination].soon_free -= 1;
+        }
+        if self.has_had_its_turn(id) {
+            return self.quit(id);
+        }
+        while !self.journal.failing && !self.destinations[destination].is_paced(self.clock.now) {
+            let Some(batch) = self.destinations[destination].queue.pop_front() else { break };
+            if let Some(batch) = self.fit(id, batch) {
+                self.begin(id, batch);
+                return self.begin_early(id);
             }
         }
-        for (message, mut recipients) in messages {
-            recipients.sort_unstable();
-            let place = |recipient| Place { recipient, destination };
-            self.queue(message, recipients.into_iter().map(place).collect());
+        self.sessions.add_idle(id);
+        self.destinations.add_idle(destination, id);
+        self.set_deadline(id);
+    }
+
+    pub(super) fn leave_idle(&mut self, id: SessionId) {
+        if self.sessions.remove_idle(id) {
+            let destination = self.sessions[id].destination;
+            self.destinations[destination].idle.retain(|&other| other != id);
         }
     }
 
-    /// The host answers: the destinations that waited for it need not wait longer.
-    pub(super) fn host_is_up(&mut self, host: u32) {
-        self.wake_host_line(host);
-        for destination in 0..self.destinations.list.len() as u32 {
-            let this = &mut self.destinations.list[destination as usize];
-            let routed = matches!(&this.routes, Routes::Known(hosts, _)
-                if hosts.iter().any(|route| route.host == host));
-            if routed && this.retry_at < Time::NEVER {
-                this.retry_at = self.now;
-                let due = this.take_due(self.now);
-                self.queue_again(destination, due);
+    pub(super) fn quit(&mut self, id: SessionId) {
+        self.leave_idle(id);
+        let mut outputs = self.sessions.outputs();
+        self.sessions[id].quit(&mut outputs);
+        self.set_deadline(id);
+        self.perform(id, outputs);
+    }
+
+    /// Whether others wait for what this session holds, and it has had it for long enough; or has
+    /// no work for it now.
+    fn has_had_its_turn(&self, id: SessionId) -> bool {
+        if self.stopping {
+            return true;
+        }
+        let session = &self.sessions[id];
+        let wanted = self.hosts.has_other_in_line(session.host, session.destination)
+            || (self.is_full() && self.destinations.has_other(session.destination));
+        let this = &self.destinations[session.destination];
+        let is_over = session.begun >= self.config.limits.turn.get();
+        wanted && (is_over || this.queue.is_empty() || this.is_paced(self.clock.now))
+    }
+
+    /// Begins transactions before those under way are answered, where that gains a round trip and
+    /// nothing wants transactions apart: the host, a limit by the minute, or envelopes that are
+    /// written one by one. Where a session waits for storage, only a text that does not go out with
+    /// its commands does.
+    pub(super) fn begin_early(&mut self, id: SessionId) {
+        while let Some(destination) = self.may_begin_early(id) {
+            let batch = self.destinations[destination].queue.pop_front();
+            let batch = batch.expect("a destination that may begin has a batch");
+            if let Some(batch) = self.fit(id, batch) {
+                self.begin(id, batch);
             }
         }
     }
-}
 
-/// Destinations by their places, which are given in rising order and kept while a destination has
-/// to wait for something else first.
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    waiting: BTreeMap<u64, u32>,
-    given: u64,
-}
-
-impl Line {
-    /// The place that a destination has already, or the next one.
-    pub(super) fn place(&mut self, kept: Option<u64>) -> u64 {
-        kept.unwrap_or_else(|| {
-            self.given += 1;
-            self.given
-        })
+    /// The destination whose next transaction may begin early.
+    fn may_begin_early(&self, id: SessionId) -> Option<DestinationId> {
+        let session = self.sessions.get(id)?;
+        let this = &self.destinations[session.destination];
+        let message = this.queue.front()?.message;
+        // What was answered and is not written counts as under way: a crash repeats it too.
+        let window = self.window(session, message).saturating_sub(session.writes() as usize);
+        let may = session.client.can_begin_early(window)
+            && !self.hosts[session.host].no_pipelining
+            && self.config.checkpoint.file().is_none()
+            && this.gap == Span::ZERO
+            && !self.journal.failing
+            && self.queue.names_recipients(message, &self.config)
+            && !self.has_had_its_turn(id);
+        may.then_some(session.destination)
     }
 
-    pub(super) fn insert(&mut self, place: u64, destination: u32) {
-        self.waiting.insert(place, destination);
+    /// How many transactions for one recipient of `message` each may be under way over a session.
+    fn window(&self, session: &Session, message: MessageId) -> usize {
+        let apart = self.hosts[session.host].no_pipelining;
+        let large = self.queue.get(message).is_none_or(|it| it.size > WHOLE_MAX);
+        let most = self.config.limits.window.get() as usize;
+        if apart || large { 1 } else { most.min(session.window) }
     }
 
-    pub(super) fn pop_first(&mut self) -> Option<(u64, u32)> {
-        self.waiting.pop_first()
+    /// What of `batch` can go into one transaction now; the rest goes back or fails.
+    fn fit(&mut self, id: SessionId, mut batch: DeliveryBatch) -> Option<DeliveryBatch> {
+        let session = &self.sessions[id];
+        let destination = session.destination;
+        // What is too many is cut off first: a large batch is looked through once, not each time.
+        let named = self.queue.names_recipients(batch.message, &self.config);
+        let most = if named { 1 } else { self.config.limits.recipients.get() };
+        let most = self.destinations[destination].most_recipients.min(most) as usize;
+        if batch.recipients.len() > most {
+            let rest = DeliveryBatch { recipients: batch.recipients.split_off(most), ..batch };
+            self.queue.add_batch(batch.envelope);
+            self.destinations[destination].queue.push_front(rest);
+            if named {
+                // Sessions at the same time may carry the others.
+                self.destinations.look_at(destination);
+            }
+        }
+        if let Some(message) = self.queue.get(batch.message) {
+            batch.recipients.retain(|&recipient| message.is_waiting(recipient));
+            let can = session.client.extensions();
+            if let Some((unfit, reason)) = message.take_unfit(&mut batch.recipients, can) {
+                for recipient in unfit {
+                    let task = Task { message: batch.message, recipient };
+                    self.fail_unsent(task, reason.clone());
+                }
+            }
+            if !batch.recipients.is_empty() {
+                return Some(batch);
+            }
+        }
+        self.done(batch.envelope);
+        None
     }
 
-    /// Whether any stands before this place; before none, the end of the line.
-    pub(super) fn has_before(&self, place: Option<u64>) -> bool {
-        let first = self.waiting.first_key_value();
-        first.is_some_and(|(&first, _)| place.is_none_or(|place| first < place))
-    }
-
-    /// The destinations, the first one first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &u32> {
-        self.waiting.values()
+    fn begin(&mut self, id: SessionId, batch: DeliveryBatch) {
+        let named = self.queue.names_recipients(batch.message, &self.config);
+        let envelope = self.queue.begin(&batch, named, &self.config);
+        let whole = named && self.window(&self.sessions[id], batch.message) > 1;
+        let mut outputs = self.sessions.outputs();
+        let session = &mut self.sessions[id];
+        session.begin(batch, whole, self.clock.now);
+        session.client.begin(envelope, whole, &mut outputs);
+        let destination = session.destination;
+        let this = &mut self.destinations[destination];
+        if this.gap > Span::ZERO {
+            this.open_from = self.clock.now + this.gap;
+            self.destinations.set_alarm(destination, &mut self.clock);
+        }
+        self.set_deadline(id);
+        self.perform(id, outputs);
     }
 }

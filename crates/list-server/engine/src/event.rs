@@ -1,6 +1,7 @@
 //! What the engine takes and returns: events, effects, and what they carry.
 
 use crate::config::Config;
+use crate::ids::RecipientIndex;
 use crate::list::return_path::{decode_verp, form};
 use crate::reason::Reason;
 use sojourn_core::{Span, Time};
@@ -50,7 +51,7 @@ pub struct Task {
     /// The message.
     pub message: MessageId,
     /// The recipient's place in its list.
-    pub recipient: u32,
+    pub recipient: RecipientIndex,
 }
 
 /// A message to be delivered. Its text stays with its submitter.
@@ -85,7 +86,7 @@ pub struct Stored {
     /// How far each recipient has come, in the list's order.
     pub progress: Vec<Progress>,
     /// The numbers of those that are held, in order.
-    pub held: Vec<u32>,
+    pub held: Vec<RecipientIndex>,
 }
 
 /// How far one recipient has come, as stable storage has it.
@@ -137,7 +138,7 @@ pub enum Record {
     /// The failure was reported, or there is no sender to report it to.
     Reported(Task),
     /// An operator did this with these recipients: `Hold`, `Release`, `Delete` or `Requeue`.
-    Operated(Operation, MessageId, Arc<[u32]>),
+    Operated(Operation, MessageId, Arc<[RecipientIndex]>),
 }
 
 /// Where the mail of a domain goes, as its name servers have it.
@@ -203,7 +204,7 @@ pub enum Event {
     /// The connection could not be made, or is gone; why.
     Closed(SessionId, String),
     /// The failures were reported: the answer to [`Effect::Report`].
-    Reported(MessageId, Vec<u32>),
+    Reported(MessageId, Vec<RecipientIndex>),
     /// An operator wants this done with these recipients; [`Effect::Operated`] with the same number
     /// answers.
     Operate(u64, Operation, Box<Selection>),
@@ -241,7 +242,7 @@ pub enum Effect {
     Send(SessionId, Vec<u8>),
     /// Send the text of a message, and say when it is written. Where the return path names the
     /// recipient (VERP), so may the text: it is for this one alone.
-    SendBody(SessionId, MessageId, Option<u32>, Framing),
+    SendBody(SessionId, MessageId, Option<RecipientIndex>, Framing),
     /// Turn to TLS.
     StartTls(SessionId),
     /// Close the connection; nothing is awaited from it any more.
@@ -259,7 +260,7 @@ pub enum Effect {
     Refused(MessageId, Refusal),
     /// Report failures to the message's sender, then say so. After a crash a report may be asked
     /// for again.
-    Report(MessageId, Vec<(u32, Reason)>),
+    Report(MessageId, Vec<(RecipientIndex, Reason)>),
     /// An operation was done, on stable storage where it has to last.
     Operated(u64, Counts),
     /// All of the message's recipients are at their end, on stable storage.
@@ -317,7 +318,7 @@ pub enum Entry {
     /// A domain is tried again later.
     DomainDown(Arc<str>, Time, Reason),
     /// An operator did this with these recipients.
-    Operated(Operation, MessageId, Arc<[u32]>),
+    Operated(Operation, MessageId, Arc<[RecipientIndex]>),
     /// Stable storage could not be written.
     NotPersisted(String),
 }
@@ -388,12 +389,12 @@ impl Selection {
     }
 
     /// The numbers of the recipients that are meant, of a message on stable storage.
-    pub fn of(&self, stored: &Stored) -> Vec<u32> {
+    pub fn of(&self, stored: &Stored) -> Vec<RecipientIndex> {
         let submission = &stored.submission;
         if !self.has_message(submission.id, submission.sender.as_ref()) {
             return Vec::new();
         }
-        let all = (0..).zip(&submission.recipients);
+        let all = RecipientIndex::all().zip(&submission.recipients);
         all.filter(|(_, address)| self.has_recipient(address)).map(|(number, _)| number).collect()
     }
 }

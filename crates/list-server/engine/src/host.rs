@@ -1,18 +1,22 @@
 //! Hosts: what is known of each address, shared by all domains whose mail goes there.
 
 use crate::clock::rebase_clock;
-use crate::eviction::{ClockHand, place};
+use crate::event::MailHost;
+use crate::ids::{DestinationId, HostId, NetworkId};
 use crate::policy::Limits;
+use crate::table::{ClockHand, Table};
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::Tls;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// One address that takes mail.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) address: IpAddr,
-    pub(super) network: u32,
+    pub(super) network: NetworkId,
     /// Destinations whose mail goes here.
     pub(super) routed: u32,
     /// All its sessions, and those of them that it has greeted.
@@ -36,7 +40,7 @@ pub(super) struct Host {
     /// Whether it takes transactions whole, commands and message together (PIPELINING, CHUNKING).
     pub(super) takes_whole: bool,
     /// Destinations that want a session here.
-    pub(super) line: VecDeque<u32>,
+    pub(super) line: VecDeque<DestinationId>,
 }
 
 /// Addresses that are near each other.
@@ -46,7 +50,7 @@ pub(super) struct Network {
     hosts: u32,
     pub(super) sessions: u32,
     /// Destinations that want a session here.
-    pub(super) line: VecDeque<u32>,
+    pub(super) line: VecDeque<DestinationId>,
 }
 
 /// Whether a host can have one more session.
@@ -58,27 +62,64 @@ pub(super) enum HostCapacity {
     Down(Time),
 }
 
+/// A host that takes a destination's mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) preference: u16,
+    pub(super) host: HostId,
+    pub(super) name: Arc<str>,
+}
+
+/// What stands between a destination and one more session.
+#[derive(Debug)]
+pub(super) enum Choice {
+    Host(HostId, Arc<str>),
+    /// All hosts of the best preference that answers have their limit.
+    HostFull(HostId),
+    NetworkFull(NetworkId),
+    /// Too many sessions wait already for hosts that did not answer last time.
+    TooManyProbes,
+    /// No host is to be tried before this time.
+    Down(Time),
+}
+
+/// All hosts, numbered as they become known; the id of one that is forgotten is given again.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    pub(super) list: Vec<Host>,
-    pub(super) networks: Vec<Network>,
-    by_address: BTreeMap<IpAddr, u32>,
-    by_prefix: BTreeMap<IpAddr, u32>,
-    free: Vec<u32>,
-    free_networks: Vec<u32>,
+    list: Table<HostId, Host>,
+    pub(super) networks: Table<NetworkId, Network>,
+    by_address: BTreeMap<IpAddr, HostId>,
+    by_prefix: BTreeMap<IpAddr, NetworkId>,
+    free: Vec<HostId>,
+    free_networks: Vec<NetworkId>,
     hand: ClockHand,
 }
 
+impl Index<HostId> for Hosts {
+    type Output = Host;
+
+    fn index(&self, id: HostId) -> &Host {
+        &self.list[id]
+    }
+}
+
+impl IndexMut<HostId> for Hosts {
+    fn index_mut(&mut self, id: HostId) -> &mut Host {
+        &mut self.list[id]
+    }
+}
+
 impl Hosts {
-    pub(super) fn find_or_add(&mut self, address: IpAddr, limits: &Limits) -> u32 {
+    fn find_or_add(&mut self, address: IpAddr, limits: &Limits) -> HostId {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
         }
         self.forget_one(limits.remembered.get());
-        let network = *self.by_prefix.entry(network_of(address)).or_insert_with(|| {
-            place(&mut self.networks, &mut self.free_networks, Network::default())
-        });
-        self.networks[network as usize].hosts += 1;
+        let network = *self
+            .by_prefix
+            .entry(network_of(address))
+            .or_insert_with(|| self.networks.place(&mut self.free_networks, Network::default()));
+        self.networks[network].hosts += 1;
         let host = Host {
             address,
             network,
@@ -96,9 +137,111 @@ impl Hosts {
             takes_whole: false,
             line: VecDeque::new(),
         };
-        let number = place(&mut self.list, &mut self.free, host);
+        let number = self.list.place(&mut self.free, host);
         self.by_address.insert(address, number);
         number
+    }
+
+    /// The routes to `hosts`, which are retained from now on: by preference, those of one preference
+    /// in the order of their chances (RFC 5321 section 5.1).
+    pub(super) fn route_to(
+        &mut self,
+        hosts: Vec<MailHost>,
+        limits: &Limits,
+        chance: impl Fn(u32) -> f64,
+    ) -> Vec<Route> {
+        let mut ranked: Vec<_> =
+            (0..).zip(hosts).map(|(i, it)| (it.preference, chance(i), it)).collect();
+        ranked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let mut routes: Vec<Route> = Vec::new();
+        for (preference, _, MailHost { name, addresses, .. }) in ranked {
+            for address in addresses {
+                let host = self.find_or_add(address, limits);
+                if routes.iter().all(|known| known.host != host) {
+                    self.list[host].routed += 1;
+                    routes.push(Route { preference, host, name: Arc::clone(&name) });
+                }
+            }
+        }
+        routes
+    }
+
+    /// A destination's mail does not go this way any more.
+    pub(super) fn release(&mut self, routes: &[Route]) {
+        for route in routes {
+            self.list[route.host].routed -= 1;
+        }
+    }
+
+    /// The host for one more session, where `may_probe` says whether one that did not answer last
+    /// time may be tried. One of a worse preference is tried only when all better ones do not answer,
+    /// never because of this server's limits.
+    pub(super) fn choose(
+        &self,
+        routes: &[Route],
+        may_probe: bool,
+        now: Time,
+        limits: &Limits,
+    ) -> Choice {
+        let mut earliest = Time::NEVER;
+        for group in routes.chunk_by(|a, b| a.preference == b.preference) {
+            let mut blocked = None;
+            for &Route { host: id, ref name, .. } in group {
+                let host = &self.list[id];
+                let network = &self.networks[host.network];
+                match host.room(now) {
+                    HostCapacity::Down(until) => earliest = earliest.min(until),
+                    HostCapacity::Full => blocked = Some(Choice::HostFull(id)),
+                    HostCapacity::Free if network.sessions >= limits.network.get() => {
+                        blocked = Some(Choice::NetworkFull(host.network));
+                    }
+                    HostCapacity::Free if host.failures > 0 && !may_probe => {
+                        blocked.get_or_insert(Choice::TooManyProbes);
+                    }
+                    HostCapacity::Free => return Choice::Host(id, Arc::clone(name)),
+                }
+            }
+            if let Some(blocked) = blocked {
+                return blocked;
+            }
+        }
+        Choice::Down(earliest)
+    }
+
+    /// One session more is open with a host.
+    pub(super) fn add_session(&mut self, id: HostId) {
+        let host = &mut self.list[id];
+        host.sessions += 1;
+        self.networks[host.network].sessions += 1;
+    }
+
+    /// One less is; whether the host had greeted it.
+    pub(super) fn remove_session(&mut self, id: HostId, was_greeted: bool) {
+        let host = &mut self.list[id];
+        host.sessions -= 1;
+        host.established -= u32::from(was_greeted);
+        self.networks[host.network].sessions -= 1;
+    }
+
+    /// Whether one of these takes transactions whole.
+    pub(super) fn takes_whole(&self, routes: &[Route]) -> bool {
+        routes.iter().any(|route| self.list[route.host].takes_whole)
+    }
+
+    /// Whether another destination than this one wants a session with a host, or in its network.
+    pub(super) fn has_other_in_line(&self, id: HostId, destination: DestinationId) -> bool {
+        let host = &self.list[id];
+        let lines = host.line.iter().chain(&self.networks[host.network].line);
+        lines.into_iter().any(|&other| other != destination)
+    }
+
+    /// None is given more sessions than are set now.
+    pub(super) fn set_limits(&mut self, limits: &Limits) {
+        self.list.values_mut().for_each(|host| host.set_limits(limits));
+    }
+
+    pub(super) fn rebase_clock(&mut self, by: Span) {
+        self.list.values_mut().for_each(|host| host.rebase_clock(by));
     }
 
     /// How many are known.
@@ -117,10 +260,10 @@ impl Hosts {
             at_rest && by_address.contains_key(&it.address)
         });
         let Some(number) = forgotten else { return };
-        let &Host { address, network, .. } = &self.list[number as usize];
+        let &Host { address, network, .. } = &self.list[number];
         self.by_address.remove(&address);
         self.free.push(number);
-        let near = &mut self.networks[network as usize];
+        let near = &mut self.networks[network];
         near.hosts -= 1;
         if near.hosts == 0 {
             self.by_prefix.remove(&network_of(address));
@@ -135,14 +278,13 @@ fn network_of(address: IpAddr) -> IpAddr {
 }
 
 impl Host {
-    pub(super) fn rebase_clock(&mut self, by: Span) {
+    fn rebase_clock(&mut self, by: Span) {
         for time in [&mut self.first_failure, &mut self.down_until, &mut self.ceiling.1] {
             rebase_clock(time, by);
         }
     }
 
-    /// It is given no more sessions than are set now.
-    pub(super) fn set_limits(&mut self, limits: &Limits) {
+    fn set_limits(&mut self, limits: &Limits) {
         self.allowed = self.allowed.min(limits.destination.get());
     }
 
@@ -223,7 +365,7 @@ mod tests {
     fn host() -> Host {
         let mut hosts = Hosts::default();
         hosts.find_or_add("192.0.2.1".parse().unwrap(), &defaults());
-        hosts.list.pop().unwrap()
+        hosts.list.into_rows().pop().unwrap()
     }
 
     #[test]
@@ -239,8 +381,9 @@ mod tests {
             "192.0.2.1",
         ];
         let numbers = texts.map(|text| hosts.find_or_add(text.parse().unwrap(), &limits));
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 0]);
-        assert_eq!(hosts.list.iter().map(|it| it.network).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 0].map(HostId));
+        let networks: Vec<_> = hosts.list.values().map(|it| it.network).collect();
+        assert_eq!(networks, [0, 0, 1, 2, 2].map(NetworkId));
     }
 
     #[test]

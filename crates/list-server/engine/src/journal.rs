@@ -1,16 +1,16 @@
 //! What is to be on stable storage, and what is on the way there.
 
-use crate::clock::rebase_clock;
-use crate::event::{
-    BatchId, Counts, Deferral, Effect, Entry, MessageId, Operation, Progress, Record, Refusal,
-    SessionId, Stored, Submission, Task,
-};
-use crate::message::{Message, State, Wish};
+use crate::clock::{Clock, Timer, rebase_clock};
+use crate::event::{BatchId, Counts, Effect, Record, SessionId};
+use crate::ids::EnvelopeId;
+use crate::policy::CheckpointKind;
 use crate::policy::checkpoint::Checkpoint;
-use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// After a write that failed, how long until the next.
+const AGAIN: Span = Span::from_s(1);
 
 /// Records wait to be written together; one batch is being written at a time.
 #[derive(Debug, Default)]
@@ -19,13 +19,13 @@ pub(super) struct Journal {
     /// Sessions that wait for `records`.
     sessions: Vec<SessionId>,
     /// Operations that are answered when `records` are written.
-    answers: Vec<(u64, Counts)>,
+    answers: Vec<Effect>,
     /// What is to be written by itself, and the envelope that waits for it.
-    files: VecDeque<(Vec<Record>, Option<usize>)>,
+    files: VecDeque<(Vec<Record>, Option<EnvelopeId>)>,
     /// Since when the first of `records` waits.
-    pub(super) since: Time,
+    since: Time,
     /// When its timer rings.
-    pub(super) alarm: Time,
+    alarm: Time,
     /// Whether a session or a submitter waits for one of them.
     urgent: bool,
     writing: Option<Batch>,
@@ -34,14 +34,21 @@ pub(super) struct Journal {
     pub(super) failing: bool,
 }
 
+/// What is being written.
 #[derive(Debug)]
 pub(super) struct Batch {
     id: BatchId,
     pub(super) records: Arc<[Record]>,
-    pub(super) sessions: Vec<SessionId>,
-    pub(super) answers: Vec<(u64, Counts)>,
-    /// Where it was written by itself: the envelope that waits for it, if one does.
-    pub(super) file: Option<Option<usize>>,
+    pub(super) waiting: Waiting,
+}
+
+/// What goes on when a batch is written.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// It was written together: sessions, and answers to an operator.
+    Group(Vec<SessionId>, Vec<Effect>),
+    /// It was written by itself: an envelope, if one waits for it.
+    File(Option<EnvelopeId>),
 }
 
 impl Journal {
@@ -64,9 +71,10 @@ impl Journal {
         self.records.push(record);
     }
 
-    /// All that was pushed since there were `mark` records, in order.
-    pub(super) fn since(&mut self, mark: usize) -> Vec<Record> {
-        self.records.split_off(mark)
+    /// Moves what was pushed since there were `mark` records, in order, but for deferrals.
+    pub(super) fn move_since(&mut self, mark: usize, to: &mut Vec<Record>) {
+        let moves = |record: &mut Record| !matches!(record, Record::Deferred(..));
+        to.extend(self.records.extract_if(mark.., moves));
     }
 
     /// How many records wait to be written together.
@@ -75,7 +83,7 @@ impl Journal {
     }
 
     /// What is to be written by itself, for `envelope` to go on.
-    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<usize>) {
+    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<EnvelopeId>) {
         self.files.push_back((records, envelope));
     }
 
@@ -86,7 +94,7 @@ impl Journal {
 
     /// An operation is answered when all that was pushed is written.
     pub(super) fn answer(&mut self, number: u64, counts: Counts) {
-        self.answers.push((number, counts));
+        self.answers.push(Effect::Operated(number, counts));
     }
 
     /// How many records wait, when none are being written.
@@ -108,29 +116,25 @@ impl Journal {
         self.is_waiting() || !self.files.is_empty() || self.writing.is_some()
     }
 
-    pub(super) fn is_urgent(&self) -> bool {
-        self.urgent
-    }
-
     /// All that waits to be written together is being written from now on; where nothing does, what
     /// is next of that which is written by itself. A recipient's records stay in order: those that
     /// come before it is written by itself are written together.
-    pub(super) fn write(&mut self) -> (BatchId, Arc<[Record]>) {
+    fn write(&mut self) -> (BatchId, Arc<[Record]>) {
         let id = BatchId(self.next);
         self.next += 1;
         let file = if self.records.is_empty() { self.files.pop_front() } else { None };
-        let (records, sessions, answers, file) = match file {
-            Some((records, envelope)) => (records, Vec::new(), Vec::new(), Some(envelope)),
+        let (records, waiting) = match file {
+            Some((records, envelope)) => (records, Waiting::File(envelope)),
             None => {
                 self.urgent = false;
                 let next = Vec::with_capacity(self.records.len());
-                let (sessions, answers) =
-                    (std::mem::take(&mut self.sessions), std::mem::take(&mut self.answers));
-                (std::mem::replace(&mut self.records, next), sessions, answers, None)
+                let sessions = std::mem::take(&mut self.sessions);
+                let waiting = Waiting::Group(sessions, std::mem::take(&mut self.answers));
+                (std::mem::replace(&mut self.records, next), waiting)
             }
         };
         let records: Arc<[Record]> = records.into();
-        self.writing = Some(Batch { id, records: Arc::clone(&records), sessions, answers, file });
+        self.writing = Some(Batch { id, records: Arc::clone(&records), waiting });
         (id, records)
     }
 
@@ -139,248 +143,47 @@ impl Journal {
         self.writing.take_if(|batch| batch.id == id)
     }
 
-    /// What could not be written goes before all that has come since.
-    pub(super) fn put_back(&mut self, now: Time, records: Vec<Record>, batch: Batch) {
+    /// A batch could not be written. It goes before all that has come since, but for messages that
+    /// were offered: those are refused.
+    pub(super) fn not_written(&mut self, now: Time, batch: Batch) {
+        let mut records = batch.records.to_vec();
+        records.retain(|record| !matches!(record, Record::Accepted(_)));
+        // Where nothing is left to write that would show when it works again, the next offer does.
+        self.failing = !records.is_empty() || self.pending().is_some();
         self.since = now;
-        match batch.file {
-            Some(envelope) => self.files.push_front((records, envelope)),
-            None => {
+        match batch.waiting {
+            Waiting::File(envelope) => self.files.push_front((records, envelope)),
+            Waiting::Group(sessions, answers) => {
                 self.records.splice(0..0, records);
-                self.sessions.splice(0..0, batch.sessions);
-                self.answers.splice(0..0, batch.answers);
+                self.sessions.splice(0..0, sessions);
+                self.answers.splice(0..0, answers);
                 self.urgent |= !self.answers.is_empty();
             }
         }
     }
-}
 
-/// After a write that failed, how long until the next.
-const AGAIN: Span = Span::from_s(1);
-
-impl Engine {
-    pub(super) fn submitted(&mut self, submission: Submission) {
-        let id = submission.id;
-        let refusal = if self.messages.contains_key(&id) || self.offered.contains_key(&id) {
-            Some(Refusal::Invalid("its number is in use"))
-        } else if submission.recipients.is_empty() {
-            Some(Refusal::Invalid("it has no recipients"))
-        } else if self.stopping {
-            Some(Refusal::Stopping)
-        } else if self.journal.failing {
-            Some(Refusal::Storage("stable storage cannot be written".into()))
-        } else if submission.sender.is_some() && !self.has_room(submission.recipients.len()) {
-            Some(Refusal::Full(self.recipients))
-        } else {
-            None
-        };
-        if let Some(why) = refusal {
-            return self.effects.push(Effect::Refused(id, why));
-        }
-        let destinations = self.destinations_of(&submission);
-        self.offered.insert(id, Message::new(submission, self.now, destinations));
-        self.journal.push(self.now, Record::Accepted(id));
-    }
-
-    /// Whether so many recipients more may wait. One message may when no other waits; reports of
-    /// failures always may, because what they are about waits for them.
-    fn has_room(&self, recipients: usize) -> bool {
-        let waiting = self.recipients + recipients as u64;
-        self.recipients == 0 || waiting <= self.config.limits.waiting.get().into()
-    }
-
-    fn destinations_of(&mut self, submission: &Submission) -> Vec<u32> {
-        // A list's messages are for the same people in the same order.
-        let before = std::mem::take(&mut self.before);
-        let guesses = before.iter().copied().map(Some).chain(std::iter::repeat(None));
-        let domains = submission.recipients.iter().map(|recipient| recipient.domain());
-        let destinations: Vec<u32> =
-            domains.zip(guesses).map(|(domain, guess)| self.want(domain, guess)).collect();
-        self.before = destinations.clone();
-        destinations
-    }
-
-    /// A message from before a restart. One whose number is in use is ignored. One that was accepted
-    /// in the future, by a clock that was ahead, is accepted now, and its waits begin as much earlier.
-    pub(super) fn restored(&mut self, mut stored: Stored) {
-        let id = stored.submission.id;
-        let ahead = stored.accepted.since(self.now);
-        let earlier = |time: &mut Time| *time = Time::from_ps(time.ps().saturating_sub(ahead.ps()));
-        earlier(&mut stored.accepted);
-        for progress in &mut stored.progress {
-            if let Progress::Deferred(Deferral { first, due, .. }) = progress {
-                earlier(first);
-                earlier(due);
-            }
-        }
-        if self.messages.contains_key(&id) || self.offered.contains_key(&id) {
-            return;
-        }
-        let destinations = self.destinations_of(&stored.submission);
-        let mut message = Message::new(stored.submission, stored.accepted, destinations);
-        let (mut unreported, mut deferred) = (Vec::new(), Vec::new());
-        for (number, progress) in (0..).zip(stored.progress) {
-            let Some(recipient) = message.recipients.get_mut(number as usize) else { break };
-            match progress {
-                Progress::Open => {}
-                Progress::Deferred(deferral) => {
-                    recipient.refused = deferral.times;
-                    recipient.first_refused = deferral.first;
-                    deferred.push((number, deferral));
-                }
-                Progress::Failed(reason) => {
-                    recipient.state = State::Failed;
-                    unreported.push((number, reason));
-                }
-                Progress::Ended => {
-                    recipient.state = State::Ended;
-                    message.open -= 1;
-                    self.unwant(recipient.destination);
-                }
-            }
-        }
-        if message.open == 0 {
-            return self.effects.push(Effect::Finished(id));
-        }
-        for number in stored.held {
-            if let Some(recipient) = message.recipients.get_mut(number as usize) {
-                recipient.wish = Wish::Hold;
-            }
-        }
-        deferred.retain(|&(_, deferral): &(u32, Deferral)| deferral.due > self.now);
-        let mut places = message.waiting();
-        places.retain(|place| {
-            deferred.binary_search_by_key(&place.recipient, |&(number, _)| number).is_err()
-        });
-        self.messages.insert(id, message);
-        for (recipient, Deferral { due, .. }) in deferred {
-            self.set_aside(Task { message: id, recipient }, due);
-        }
-        self.start(id, places);
-        if !unreported.is_empty() {
-            self.effects.push(Effect::Report(id, unreported));
-        }
-    }
-
-    /// Writes what waits, if its time has come.
-    pub(super) fn checkpoint(&mut self) {
-        let Some(pending) = self.journal.pending() else { return };
-        let wait = match self.config.checkpoint.wait(pending) {
-            _ if self.journal.failing => AGAIN,
-            Some(wait) if !self.journal.is_urgent() => wait,
+    /// Writes what waits, if its time has come by `policy`.
+    pub(super) fn checkpoint(
+        &mut self,
+        policy: &CheckpointKind,
+        clock: &mut Clock,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(pending) = self.pending() else { return };
+        let wait = match policy.wait(pending) {
+            _ if self.failing => AGAIN,
+            Some(wait) if !self.urgent => wait,
             _ => Span::ZERO,
         };
-        let due = self.journal.since + wait;
-        if due > self.now {
-            if self.journal.alarm != due {
-                self.journal.alarm = due;
-                self.timers.schedule(due, Timer::Journal);
+        let due = self.since + wait;
+        if due > clock.now {
+            if self.alarm != due {
+                self.alarm = due;
+                clock.schedule(due, Timer::Journal);
             }
             return;
         }
-        let (batch, records) = self.journal.write();
-        self.effects.push(Effect::Persist(batch, records));
-    }
-
-    pub(super) fn persisted(&mut self, batch: BatchId) {
-        let Some(batch) = self.journal.written(batch) else { return };
-        self.journal.failing = false;
-        let mut reports: BTreeMap<MessageId, Vec<_>> = BTreeMap::new();
-        for record in batch.records.iter() {
-            match record {
-                Record::Accepted(id) => {
-                    let message =
-                        self.offered.remove(id).expect("a message that is accepted was offered");
-                    self.messages.insert(*id, message);
-                    self.effects.push(Effect::Accepted(*id));
-                    let places = self.messages[id].waiting();
-                    self.start(*id, places);
-                }
-                Record::Delivered(task) | Record::Reported(task) => self.settle(*task),
-                Record::Failed(task, _) if self.messages[&task.message].sender.is_none() => {
-                    self.settle(*task);
-                }
-                Record::Failed(task, reason) => {
-                    reports.entry(task.message).or_default().push((task.recipient, reason.clone()));
-                }
-                Record::Operated(Operation::Delete, message, recipients) => {
-                    for &recipient in &recipients[..] {
-                        self.settle(Task { message: *message, recipient });
-                    }
-                }
-                Record::Deferred(..) | Record::Operated(..) => {}
-            }
-        }
-        for (message, failures) in reports {
-            self.effects.push(Effect::Report(message, failures));
-        }
-        if let Some(Some(envelope)) = batch.file {
-            self.done(envelope);
-        }
-        for (number, counts) in batch.answers {
-            self.effects.push(Effect::Operated(number, counts));
-        }
-        for id in batch.sessions {
-            if let Some(session) = self.sessions.get_mut(id) {
-                session.unwritten -= 1;
-                match session.unwritten {
-                    0 if session.waits => self.go_on(id),
-                    0 => self.send_text(id),
-                    _ => {}
-                }
-                self.begin_early(id);
-            }
-        }
-    }
-
-    /// The end of one recipient is on stable storage.
-    fn settle(&mut self, task: Task) {
-        let message =
-            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let destination = message.recipients[task.recipient as usize].destination;
-        message.open -= 1;
-        let finished = message.open == 0;
-        self.unwant(destination);
-        if finished {
-            self.messages.remove(&task.message);
-            self.effects.push(Effect::Finished(task.message));
-        }
-    }
-
-    /// No message is taken over and no transaction begun until a write succeeds.
-    pub(super) fn not_persisted(&mut self, batch: BatchId, why: String) {
-        let Some(batch) = self.journal.written(batch) else { return };
-        self.journal.failing = true;
-        let mut kept = Vec::new();
-        for record in batch.records.iter() {
-            match record {
-                Record::Accepted(id) => {
-                    let message =
-                        self.offered.remove(id).expect("a message that is accepted was offered");
-                    message.recipients.iter().for_each(|it| self.unwant(it.destination));
-                    self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
-                }
-                other => kept.push(other.clone()),
-            }
-        }
-        if kept.is_empty() && self.journal.pending().is_none() {
-            // Nothing is left to write that would show when it works again: the next offer does.
-            self.journal.failing = false;
-        }
-        self.journal.put_back(self.now, kept, batch);
-        self.effects.push(Effect::Log(Entry::NotPersisted(why)));
-    }
-
-    /// Failures were reported.
-    pub(super) fn reported(&mut self, message: MessageId, recipients: &[u32]) {
-        let Some(known) = self.messages.get_mut(&message) else { return };
-        for &number in recipients {
-            if let Some(recipient) = known.recipients.get_mut(number as usize)
-                && recipient.state == State::Failed
-            {
-                recipient.state = State::Ended;
-                let task = Task { message, recipient: number };
-                self.journal.push(self.now, Record::Reported(task));
-            }
-        }
+        let (batch, records) = self.write();
+        effects.push(Effect::Persist(batch, records));
     }
 }

@@ -24,14 +24,15 @@
 //!
 //! The paper: R. Kolstad, *Tuning Sendmail for Large Mailing Lists*, LISA 1997.
 
+mod attempt;
 pub mod bounce;
 mod clock;
 mod config;
 mod destination;
 mod dispatch;
 mod event;
-mod eviction;
 mod host;
+mod ids;
 mod journal;
 pub mod list;
 mod message;
@@ -39,9 +40,11 @@ mod operator;
 mod outcome;
 mod own_hosts;
 pub mod policy;
+mod queue;
 mod reason;
 pub mod report;
 mod session;
+mod table;
 
 pub use config::Config;
 pub use event::{
@@ -50,21 +53,24 @@ pub use event::{
     Task,
 };
 pub use host::prefix;
+pub use ids::{DestinationId, RecipientIndex};
 pub use own_hosts::OwnHosts;
 pub use reason::Reason;
 
+use crate::clock::{Clock, Timer};
 use crate::destination::Destinations;
-use crate::dispatch::Line;
-use crate::host::Hosts;
+use crate::host::{Host, Hosts};
 use crate::journal::Journal;
 use crate::list::return_path::ReturnPaths;
-use crate::message::{EnvelopeProgress, Message};
-use crate::session::{Session, Sessions};
-use slab::Slab;
-use sojourn_core::{Calendar, Streams, Time};
+use crate::list::token::Claim;
+use crate::message::{Message, Wish};
+use crate::operator::{Chosen, LAST_ATTEMPT};
+use crate::queue::MessageQueue;
+use crate::reason::{End, status};
+use crate::session::{Session, SessionEvent, Sessions};
+use sojourn_core::{Span, Streams, Time};
 use sojourn_smtp::Address;
-use sojourn_smtp::client::{Output, Step};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use sojourn_smtp::client::Step;
 use std::sync::Arc;
 
 /// A list server without I/O.
@@ -75,47 +81,17 @@ pub struct Engine {
     config: Config,
     /// The name that sessions give.
     hello: Arc<str>,
-    return_paths: ReturnPaths,
     own_hosts: OwnHosts,
     streams: Streams,
-    now: Time,
-    timers: Calendar<Timer>,
-    /// The time of the last [`Effect::Wake`].
-    announced: Time,
-    messages: BTreeMap<MessageId, Message>,
-    /// Messages that are being written to stable storage before anything else.
-    offered: BTreeMap<MessageId, Message>,
-    /// Recipients that are not at their end on stable storage.
-    recipients: u64,
-    envelopes: Slab<EnvelopeProgress>,
+    clock: Clock,
+    queue: MessageQueue,
     destinations: Destinations,
     hosts: Hosts,
     sessions: Sessions,
-    /// Open sessions without work.
-    idle: BTreeSet<SessionId>,
-    /// Sessions that wait for hosts that did not answer last time.
-    probes: u32,
-    /// Destinations to be looked at now, and those that want a session when there is one.
-    ready: VecDeque<u32>,
-    line: Line,
-    /// Destinations that want to probe a host.
-    probe_line: VecDeque<u32>,
     journal: Journal,
     /// Whether nothing new is to begin.
     stopping: bool,
     effects: Vec<Effect>,
-    /// Empty lists, for what clients want next.
-    spare: Vec<Vec<Output>>,
-    /// The destinations of the recipients of the message before.
-    before: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Timer {
-    Session(SessionId),
-    Destination(u32),
-    Expiry(MessageId),
-    Journal,
 }
 
 impl Engine {
@@ -124,30 +100,17 @@ impl Engine {
     pub fn new(config: Config, seed: u64) -> Engine {
         Engine {
             hello: config.hello.as_str().into(),
-            return_paths: ReturnPaths::default(),
             own_hosts: OwnHosts::default(),
             config,
             streams: Streams::new(seed, 0),
-            now: Time::ZERO,
-            timers: Calendar::new(),
-            announced: Time::NEVER,
-            messages: BTreeMap::new(),
-            offered: BTreeMap::new(),
-            recipients: 0,
-            envelopes: Slab::new(),
+            clock: Clock::default(),
+            queue: MessageQueue::default(),
             destinations: Destinations::default(),
             hosts: Hosts::default(),
             sessions: Sessions::default(),
-            idle: BTreeSet::new(),
-            probes: 0,
-            ready: VecDeque::new(),
-            line: Line::default(),
-            probe_line: VecDeque::new(),
             journal: Journal::default(),
             stopping: false,
             effects: Vec::new(),
-            spare: Vec::new(),
-            before: Vec::new(),
         }
     }
 
@@ -162,9 +125,8 @@ impl Engine {
     /// Like [`Engine::handle`], with the effects appended to `effects`.
     pub fn handle_into(&mut self, now: Time, event: Event, effects: &mut Vec<Effect>) {
         std::mem::swap(&mut self.effects, effects);
-        self.now = self.now.max(now);
-        while self.timers.peek_time().is_some_and(|at| at <= self.now) {
-            let (at, timer) = self.timers.pop().expect("a timer that was seen is there");
+        self.clock.advance(now);
+        while let Some((at, timer)) = self.clock.next_due() {
             self.ring(at, timer);
         }
         match event {
@@ -173,26 +135,27 @@ impl Engine {
             Event::Persisted(batch) => self.persisted(batch),
             Event::NotPersisted(batch, why) => self.not_persisted(batch, why),
             Event::Resolved(domain, answer) => self.resolved(&domain, answer),
-            Event::Connected(session) => self.connected(session),
-            Event::Received(session, bytes) => self.received(session, &bytes),
-            Event::Written(session, messages) => self.written(session, messages),
-            Event::Secured(session) => self.secured(session),
-            Event::Closed(session, why) => self.closed(session, why),
-            Event::Reported(message, recipients) => self.reported(message, &recipients),
+            Event::Connected(session) => self.heard(session, SessionEvent::Connected),
+            Event::Received(session, bytes) => self.heard(session, SessionEvent::Received(&bytes)),
+            Event::Written(session, texts) => self.heard(session, SessionEvent::Written(texts)),
+            Event::Secured(session) => self.heard(session, SessionEvent::Secured),
+            Event::Closed(session, why) => {
+                self.end(session, End::Dropped, Reason::new(status::LOST, why));
+            }
+            Event::Reported(message, recipients) => {
+                self.queue.reported(message, &recipients, &mut self.journal, self.clock.now);
+            }
             // The clock that rang may be ahead of the one that is read.
             Event::Operate(number, operation, selection) => {
                 self.operate(number, operation, &selection);
             }
             Event::Configure(config) => self.configure(*config),
-            Event::Tick => self.announced = Time::NEVER,
+            Event::Tick => self.clock.wake(),
             Event::Stop => self.stop(),
         }
         self.dispatch_all();
-        self.checkpoint();
-        if let Some(at) = self.timers.peek_time()
-            && at != self.announced
-        {
-            self.announced = at;
+        self.journal.checkpoint(&self.config.checkpoint, &mut self.clock, &mut self.effects);
+        if let Some(at) = self.clock.next_wake() {
             self.effects.push(Effect::Wake(at));
         }
         std::mem::swap(&mut self.effects, effects);
@@ -200,12 +163,17 @@ impl Engine {
 
     /// Messages that are not finished.
     pub fn messages(&self) -> usize {
-        self.messages.len() + self.offered.len()
+        self.queue.len()
     }
 
     /// Sessions that are not closed.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// How many destinations and hosts are known.
+    pub fn remembered(&self) -> (usize, usize) {
+        (self.destinations.known(), self.hosts.known())
     }
 
     /// What each session that is not closed waits for.
@@ -227,18 +195,51 @@ impl Engine {
 
     /// The sender of a message that is not finished; none for a report.
     pub fn sender(&self, message: MessageId) -> Option<&Address> {
-        self.messages.get(&message)?.sender.as_ref()
+        self.queue.get(message)?.sender.as_ref()
     }
 
     /// A recipient of a message that is not finished.
     pub fn recipient(&self, task: Task) -> Option<&Address> {
-        let message = self.messages.get(&task.message)?;
-        Some(&message.recipients.get(task.recipient as usize)?.address)
+        let message = self.queue.get(task.message)?;
+        Some(&message.recipients.get(task.recipient)?.address)
     }
 
     /// When a message that is not finished was accepted.
     pub fn accepted(&self, message: MessageId) -> Option<Time> {
-        self.messages.get(&message).map(|message| message.accepted)
+        self.queue.get(message).map(|message| message.accepted)
+    }
+
+    /// What tokens in the copy for a recipient claim; nothing where the recipient has no number in
+    /// the register, or its message is finished.
+    pub fn claim(&self, task: Task) -> Option<Claim> {
+        self.queue.claim(task)
+    }
+
+    /// Copies of lists' mail get return paths with tokens from now on, as `paths` says. What is sent
+    /// already keeps the path that it has.
+    pub fn set_return_paths(&mut self, paths: ReturnPaths) {
+        self.queue.set_return_paths(paths);
+    }
+
+    /// Hosts that are the server itself, from now on.
+    pub fn set_own_hosts(&mut self, own_hosts: OwnHosts) {
+        if own_hosts != self.own_hosts {
+            self.own_hosts = own_hosts;
+            self.destinations.forget_routes(&mut self.hosts);
+        }
+    }
+
+    /// Counts time from a beginning that is `by` later, a whole number of seconds: what was to
+    /// happen at a time happens at this time less `by`. Nothing else changes. Effects that were
+    /// given before count from the old beginning.
+    pub fn rebase_clock(&mut self, by: Span) {
+        assert!(by.ps().is_multiple_of(Span::from_s(1).ps()), "{by} are no whole seconds");
+        self.clock.rebase_clock(by);
+        self.queue.rebase_clock(by);
+        self.destinations.rebase_clock(by);
+        self.hosts.rebase_clock(by);
+        self.sessions.rebase_clock(by);
+        self.journal.rebase_clock(by);
     }
 
     fn ring(&mut self, at: Time, timer: Timer) {
@@ -250,9 +251,198 @@ impl Engine {
         }
     }
 
-    /// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
-    fn chance(&self, purpose: &str, entity: u64, times: u32) -> f64 {
-        let key = sojourn_core::random::mix(entity) ^ u64::from(times);
-        self.streams.stream(purpose, key).uniform()
+    /// Counts the time of a session's present step from now on.
+    fn set_deadline(&mut self, id: SessionId) {
+        self.sessions.set_deadline(id, self.config.limits.idle, &mut self.clock);
     }
+
+    /// A message is offered.
+    fn submitted(&mut self, submission: Submission) {
+        let id = submission.id;
+        if let Some(why) = self.refusal(&submission) {
+            return self.effects.push(Effect::Refused(id, why));
+        }
+        let now = self.clock.now;
+        let recipients = &submission.recipients;
+        let destinations =
+            self.destinations.want_all(recipients, now, &self.config, &mut self.hosts);
+        self.queue.offer(id, Message::new(submission, now, destinations));
+        self.journal.push(now, Record::Accepted(id));
+    }
+
+    /// Why a message is not taken over now, if it is not.
+    fn refusal(&self, submission: &Submission) -> Option<Refusal> {
+        // One message may wait when no other does; reports of failures always may, because what
+        // they are about waits for them.
+        let waiting = self.destinations.recipients();
+        let all = waiting + submission.recipients.len() as u64;
+        let is_full = waiting > 0 && all > self.config.limits.waiting.get().into();
+        match submission {
+            _ if self.queue.has(submission.id) => Some(Refusal::Invalid("its number is in use")),
+            _ if submission.recipients.is_empty() => Some(Refusal::Invalid("it has no recipients")),
+            _ if self.stopping => Some(Refusal::Stopping),
+            _ if self.journal.failing => {
+                Some(Refusal::Storage("stable storage cannot be written".into()))
+            }
+            _ if submission.sender.is_some() && is_full => Some(Refusal::Full(waiting)),
+            _ => None,
+        }
+    }
+
+    /// A message from before a restart. One whose number is in use is ignored.
+    fn restored(&mut self, mut stored: Stored) {
+        let (id, now) = (stored.submission.id, self.clock.now);
+        if self.queue.has(id) {
+            return;
+        }
+        stored.not_after(now);
+        let recipients = &stored.submission.recipients;
+        let destinations =
+            self.destinations.want_all(recipients, now, &self.config, &mut self.hosts);
+        let mut message = Message::new(stored.submission, stored.accepted, destinations);
+        let found = message.restore(stored.progress, &stored.held, now);
+        found.ended.into_iter().for_each(|ended| self.destinations.unwant(ended));
+        if message.open == 0 {
+            return self.effects.push(Effect::Finished(id));
+        }
+        self.queue.insert(id, message);
+        for (recipient, due) in found.deferred {
+            self.set_aside(Task { message: id, recipient }, due);
+        }
+        self.start(id, found.waiting);
+        if !found.unreported.is_empty() {
+            self.effects.push(Effect::Report(id, found.unreported));
+        }
+    }
+
+    /// Goes by other settings from now on. What is under way ends as it began; the name stays.
+    fn configure(&mut self, config: Config) {
+        let is_shorter = config.lifetime < self.config.lifetime;
+        self.config = config;
+        self.destinations.set_limits(&self.config);
+        self.hosts.set_limits(&self.config.limits);
+        if is_shorter {
+            for (id, message) in self.queue.iter() {
+                let expires = message.accepted + self.config.lifetime;
+                self.clock.schedule(expires.max(self.clock.now), Timer::Expiry(id));
+            }
+        }
+    }
+
+    /// Nothing new begins: sessions without a transaction end.
+    fn stop(&mut self) {
+        self.stopping = true;
+        for unsaved in self.queue.take_unsaved() {
+            self.journal.push_file(unsaved, None);
+        }
+        for id in self.sessions.ids() {
+            if self.sessions.is_idle(id) {
+                self.quit(id);
+            } else if !self.sessions[id].was_ready() {
+                self.effects.push(Effect::Close(id));
+                self.end(id, End::Dropped, Reason::new(status::LOST, "the server is stopping"));
+            }
+        }
+    }
+
+    /// The message has had its time.
+    fn expire(&mut self, id: MessageId) {
+        let Some(message) = self.queue.get(id) else { return };
+        let expires = message.accepted + self.config.lifetime;
+        if self.clock.now < expires {
+            // The lifetime was set to be longer meanwhile.
+            return self.clock.schedule(expires, Timer::Expiry(id));
+        }
+        for place in message.waiting() {
+            let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
+            self.fail_unsent(Task { message: id, recipient: place.recipient }, reason);
+        }
+    }
+
+    /// Does an operation, and answers when it is on stable storage.
+    fn operate(&mut self, number: u64, operation: Operation, selection: &Selection) {
+        let (counts, chosen) = self.queue.operate(operation, selection);
+        match operation {
+            Operation::Count => {}
+            Operation::Hold | Operation::Delete => self.drop_places(),
+            Operation::Release => self.release_all(&chosen),
+            Operation::Flush => self.flush(selection, &chosen),
+            Operation::Requeue => self.requeue(&chosen),
+        }
+        let is_kept = !matches!(operation, Operation::Count | Operation::Flush);
+        for chosen in chosen.into_iter().filter(|_| is_kept) {
+            chosen.note(operation, self.clock.now, &mut self.journal, &mut self.effects);
+        }
+        match is_kept && self.journal.is_waiting() {
+            true => self.journal.answer(number, counts),
+            false => self.effects.push(Effect::Operated(number, counts)),
+        }
+    }
+
+    /// Takes those that are not to be sent to now out of all places.
+    fn drop_places(&mut self) {
+        self.queue.drop_from_groups();
+        let done = self.destinations.drop_places(|task| self.queue.is_waiting(task));
+        done.into_iter().for_each(|envelope| self.done(envelope));
+    }
+
+    fn release_all(&mut self, chosen: &[Chosen]) {
+        for it in chosen {
+            let expires = self.queue[it.message].accepted + self.config.lifetime;
+            if expires <= self.clock.now {
+                let until = self.clock.now + LAST_ATTEMPT;
+                self.clock.schedule(until, Timer::Expiry(it.message));
+            }
+            self.enqueue(it.message, self.queue.places(it));
+        }
+    }
+
+    /// What waits for its time is queued; domains and hosts that are left alone are tried.
+    fn flush(&mut self, selection: &Selection, chosen: &[Chosen]) {
+        for id in self.queue.destinations_of(chosen) {
+            let is_meant = |task| self.queue.is_selected(task, selection);
+            let due = self.destinations[id].take_later(is_meant);
+            self.queue_again(id, due);
+            let stalled = self.destinations[id].take_stalled();
+            self.queue_again(id, stalled);
+            self.each_host(id, |host, now| host.down_until = now);
+        }
+    }
+
+    /// The chosen are taken out of their places, and queued at their end as if they had never been
+    /// refused.
+    fn requeue(&mut self, chosen: &[Chosen]) {
+        self.queue.change(chosen, |it| (it.refused, it.first_refused) = (0, Time::ZERO));
+        for id in self.queue.destinations_of(chosen) {
+            self.each_host(id, |host, now| {
+                (host.failures, host.down_until, host.tls_broken) = (0, now, false);
+            });
+            let this = &mut self.destinations[id];
+            (this.failures, this.learned, this.trouble) = (0, None, None);
+            let stalled = this.take_stalled();
+            self.destinations.forget_routes_of(id, &mut self.hosts);
+            self.queue_again(id, stalled);
+        }
+        self.queue.change(chosen, |it| it.wish = Wish::Hold);
+        self.drop_places();
+        self.queue.change(chosen, |it| it.wish = Wish::Send);
+        for it in chosen {
+            self.enqueue(it.message, self.queue.places(it));
+        }
+    }
+
+    /// Changes what is known of each host of a destination, and looks again at those that wait for it.
+    fn each_host(&mut self, id: DestinationId, change: impl Fn(&mut Host, Time)) {
+        let routes = self.destinations[id].routes.hosts();
+        for host in routes.iter().map(|route| route.host).collect::<Vec<_>>() {
+            change(&mut self.hosts[host], self.clock.now);
+            self.wake_host_line(host);
+        }
+    }
+}
+
+/// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
+fn chance(streams: &Streams, purpose: &str, entity: u32, times: u32) -> f64 {
+    let key = sojourn_core::random::mix(entity.into()) ^ u64::from(times);
+    streams.stream(purpose, key).uniform()
 }

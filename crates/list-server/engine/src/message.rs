@@ -1,14 +1,14 @@
-//! Messages, and the work that is made of them.
+//! Messages, their recipients, and batches of these.
 
 use crate::clock::rebase_clock;
-use crate::event::{MessageId, Record, Submission, Task};
-use crate::list::return_path::{ReturnPaths, encode_verp};
-use crate::list::token::Claim;
-use crate::policy::split::{Place, Split, together};
-use crate::{Engine, Timer};
+use crate::event::{Deferral, MessageId, Progress, Submission};
+use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
+use crate::policy::split::Place;
+use crate::reason::{Reason, status};
+use crate::table::Table;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::Address;
-use std::collections::VecDeque;
+use sojourn_smtp::client::Extensions;
 use std::num::NonZeroU32;
 
 /// A message under way.
@@ -21,7 +21,7 @@ pub(super) struct Message {
     pub(super) accepted: Time,
     /// The day that its return paths name.
     pub(super) day: u16,
-    pub(super) recipients: Vec<Recipient>,
+    pub(super) recipients: Table<RecipientIndex, Recipient>,
     /// Recipients whose end is not on stable storage yet.
     pub(super) open: u32,
 }
@@ -29,7 +29,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) struct Recipient {
     pub(super) address: Address,
-    pub(super) destination: u32,
+    pub(super) destination: DestinationId,
     /// Its number in the list's register.
     pub(super) subscriber: Option<NonZeroU32>,
     pub(super) state: State,
@@ -65,25 +65,37 @@ pub(super) enum Wish {
 #[derive(Debug)]
 pub(super) struct DeliveryBatch {
     pub(super) message: MessageId,
-    pub(super) recipients: Vec<u32>,
+    pub(super) recipients: Vec<RecipientIndex>,
     /// The envelope that goes on when this is done.
-    pub(super) envelope: usize,
+    pub(super) envelope: EnvelopeId,
     /// When it was queued.
     pub(super) queued: Time,
 }
 
-/// Groups of one message that are worked off one after the other.
-#[derive(Debug)]
-pub(super) struct EnvelopeProgress {
-    pub(super) message: MessageId,
-    pub(super) groups: VecDeque<(u32, Vec<u32>)>,
-    /// Parcels of the present group that are not done.
-    pub(super) outstanding: u32,
-    /// What is done and not written, where the envelope is written by itself.
-    pub(super) unsaved: Vec<Record>,
+/// What has to be done for a message's recipients, as stable storage has them.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Those that are to be sent to now, in the list's order.
+    pub(super) waiting: Vec<Place>,
+    /// Those that are tried again later.
+    pub(super) deferred: Vec<(RecipientIndex, Time)>,
+    /// The destinations of those that are at their end.
+    pub(super) ended: Vec<DestinationId>,
+    /// Those that failed and were not reported.
+    pub(super) unreported: Vec<(RecipientIndex, Reason)>,
 }
 
 impl Recipient {
+    /// It was refused for now: how many times, and when first.
+    pub(super) fn refuse(&mut self, now: Time) -> (u32, Time) {
+        if self.refused == 0 {
+            self.first_refused = now;
+        }
+        self.refused += 1;
+        self.state = State::Waiting;
+        (self.refused, self.first_refused)
+    }
+
     /// Whether it is to be sent to.
     pub(super) fn is_waiting(&self) -> bool {
         self.state == State::Waiting && self.wish == Wish::Send
@@ -92,10 +104,14 @@ impl Recipient {
 
 impl Message {
     /// A message whose recipients go to `destinations`.
-    pub(super) fn new(submission: Submission, accepted: Time, destinations: Vec<u32>) -> Message {
+    pub(super) fn new(
+        submission: Submission,
+        accepted: Time,
+        destinations: Vec<DestinationId>,
+    ) -> Message {
         let numbers = submission.subscribers.into_iter().chain(std::iter::repeat(0));
         let recipients = submission.recipients.into_iter().zip(destinations).zip(numbers);
-        let recipients: Vec<_> = recipients
+        let recipients: Table<_, _> = recipients
             .map(|((address, destination), number)| Recipient {
                 address,
                 destination,
@@ -120,143 +136,88 @@ impl Message {
 
     pub(super) fn rebase_clock(&mut self, by: Span) {
         rebase_clock(&mut self.accepted, by);
-        self.recipients.iter_mut().for_each(|it| rebase_clock(&mut it.first_refused, by));
+        self.recipients.values_mut().for_each(|it| rebase_clock(&mut it.first_refused, by));
     }
 
-    pub(super) fn is_waiting(&self, recipient: u32) -> bool {
-        self.recipients[recipient as usize].is_waiting()
+    pub(super) fn is_waiting(&self, recipient: RecipientIndex) -> bool {
+        self.recipients[recipient].is_waiting()
     }
 
     /// The places of all recipients that wait, in the list's order.
     pub(super) fn waiting(&self) -> Vec<Place> {
-        let places = self.recipients.iter().zip(0..);
+        let places = self.recipients.iter();
         places
-            .filter(|(recipient, _)| recipient.is_waiting())
-            .map(|(it, recipient)| Place { recipient, destination: it.destination })
+            .filter(|(_, recipient)| recipient.is_waiting())
+            .map(|(recipient, it)| Place { recipient, destination: it.destination })
             .collect()
     }
-}
 
-impl EnvelopeProgress {
-    /// The envelope's groups, one for each destination, in the order of their first recipients.
-    pub(super) fn new(message: MessageId, envelope: &[Place]) -> EnvelopeProgress {
-        let group = |group: &[Place]| {
-            (group[0].destination, group.iter().map(|place| place.recipient).collect())
-        };
-        // Most envelopes are for one destination.
-        let mut runs = envelope.chunk_by(|a, b| a.destination == b.destination);
-        let groups = match (runs.next(), runs.next()) {
-            (_, Some(_)) => together(envelope).iter().map(|it| group(it)).collect(),
-            (only, None) => only.into_iter().map(group).collect(),
-        };
-        EnvelopeProgress { message, groups, outstanding: 0, unsaved: Vec::new() }
-    }
-}
-
-impl Engine {
-    /// A message is ready to go: these recipients are ordered, split and queued.
-    pub(super) fn start(&mut self, id: MessageId, mut places: Vec<Place>) {
-        let expires = self.messages[&id].accepted + self.config.lifetime;
-        let destinations = &self.destinations.list;
-        self.config.order.sort(&mut places, |it| destinations[it as usize].delay);
-        self.timers.schedule(expires.max(self.now), Timer::Expiry(id));
-        self.queue(id, places);
-    }
-
-    /// Splits recipients of one message, in the order of service, and queues the envelopes.
-    pub(super) fn queue(&mut self, message: MessageId, places: Vec<Place>) {
-        for envelope in self.config.split.cut(places) {
-            let number = self.envelopes.insert(EnvelopeProgress::new(message, &envelope));
-            self.advance(number);
-        }
-    }
-
-    /// Queues the next group of an envelope, or forgets the envelope.
-    pub(super) fn advance(&mut self, number: usize) {
-        let progress = &mut self.envelopes[number];
-        let Some((destination, recipients)) = progress.groups.pop_front() else {
-            if !progress.unsaved.is_empty() {
-                self.journal.push_file(std::mem::take(&mut progress.unsaved), None);
+    /// Takes on how far its recipients have come; what has to be done from `now` on.
+    pub(super) fn restore(
+        &mut self,
+        progress: Vec<Progress>,
+        held: &[RecipientIndex],
+        now: Time,
+    ) -> Found {
+        let mut found = Found::default();
+        for ((index, recipient), progress) in self.recipients.iter_mut().zip(progress) {
+            match progress {
+                Progress::Open => {}
+                Progress::Deferred(Deferral { times, first, due }) => {
+                    (recipient.refused, recipient.first_refused) = (times, first);
+                    if due > now {
+                        found.deferred.push((index, due));
+                    }
+                }
+                Progress::Failed(reason) => {
+                    recipient.state = State::Failed;
+                    found.unreported.push((index, reason));
+                }
+                Progress::Ended => {
+                    recipient.state = State::Ended;
+                    self.open -= 1;
+                    found.ended.push(recipient.destination);
+                }
             }
-            self.envelopes.remove(number);
-            return;
-        };
-        progress.outstanding = 1;
-        let batch = DeliveryBatch {
-            message: progress.message,
-            recipients,
-            envelope: number,
-            queued: self.now,
-        };
-        self.destinations.list[destination as usize].queue.push_back(batch);
-        self.look_at(destination);
-    }
-
-    /// A parcel of an envelope is done.
-    pub(super) fn done(&mut self, envelope: usize) {
-        let progress = &mut self.envelopes[envelope];
-        progress.outstanding -= 1;
-        if progress.outstanding == 0 {
-            self.advance(envelope);
         }
+        for &index in held {
+            if let Some(recipient) = self.recipients.get_mut(index) {
+                recipient.wish = Wish::Hold;
+            }
+        }
+        found.waiting = self.waiting();
+        let is_deferred = |place: &Place| {
+            found.deferred.binary_search_by_key(&place.recipient, |&(index, _)| index).is_ok()
+        };
+        found.waiting.retain(|place| !is_deferred(place));
+        found
     }
 
-    /// Whether `recipient` of `message` still has to be sent to.
-    pub(super) fn is_waiting(&self, task: Task) -> bool {
-        let message = self.messages.get(&task.message);
-        message.is_some_and(|message| message.is_waiting(task.recipient))
-    }
-
-    /// A transaction that is over has said nothing of this recipient; whether it is to be sent to.
-    pub(super) fn is_to_be_sent(&mut self, task: Task) -> bool {
-        self.set_state(task, State::Waiting);
-        self.is_waiting(task)
-    }
-
-    pub(super) fn set_state(&mut self, task: Task, state: State) {
-        let message =
-            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        message.recipients[task.recipient as usize].state = state;
-    }
-
-    /// Copies of lists' mail get return paths with tokens from now on, as `paths` says. What is sent
-    /// already keeps the path that it has.
-    pub fn set_return_paths(&mut self, paths: ReturnPaths) {
-        self.return_paths = paths;
-    }
-
-    /// What tokens in the copy for a recipient claim; nothing where the recipient has no number in
-    /// the register, or its message is finished.
-    pub fn claim(&self, task: Task) -> Option<Claim> {
-        let message = self.messages.get(&task.message)?;
-        let subscriber = message.recipients.get(task.recipient as usize)?.subscriber?;
-        // Of a mailing's number, a token has the lower half.
-        let mailing = task.message.0 as u32;
-        Some(Claim { subscriber: subscriber.get(), mailing, day: message.day })
-    }
-
-    /// Whether each recipient of `message` gets a separate return path, and so a separate transaction.
-    pub(super) fn is_named(&self, message: &Message) -> bool {
-        message.sender.as_ref().is_some_and(|sender| {
-            self.return_paths.has(sender) || self.config.verp.contains(sender)
-        })
-    }
-
-    /// The return path for `recipients` of message `id`, by their places; nothing for a report. It
-    /// is the message's sender where it cannot name one recipient: the recipient has no number in
-    /// the register, or its address is too long.
-    pub(super) fn return_path(&self, id: MessageId, recipients: &[u32]) -> Option<Address> {
-        let message = &self.messages[&id];
-        let sender = message.sender.as_ref()?;
-        let [one] = recipients else { return Some(sender.clone()) };
-        let named = if self.return_paths.has(sender) {
-            let claim = self.claim(Task { message: id, recipient: *one });
-            claim.and_then(|claim| self.return_paths.path(sender, claim))
-        } else if self.config.verp.contains(sender) {
-            encode_verp(sender, &message.recipients[*one as usize].address)
+    /// Takes those of `recipients` out to which a host with these extensions cannot be sent the
+    /// message, if there are any; why.
+    pub(super) fn take_unfit(
+        &self,
+        recipients: &mut Vec<RecipientIndex>,
+        can: &Extensions,
+    ) -> Option<(Vec<RecipientIndex>, Reason)> {
+        let all = if can.largest.is_some_and(|largest| self.size > largest) {
+            Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
+        } else if self.eight_bit && !can.eight_bit_mime {
+            Some(Reason::new(status::EIGHT_BIT, "the host takes no 8-bit text"))
+        } else if !can.smtp_utf8
+            && (self.utf8 || self.sender.as_ref().is_some_and(Address::is_international))
+        {
+            Some(Reason::new(status::INTERNATIONAL, "the host takes no UTF-8 headers"))
         } else {
             None
         };
-        Some(named.unwrap_or_else(|| sender.clone()))
+        let unfit = |index: &mut RecipientIndex| {
+            all.is_some() || !can.smtp_utf8 && self.recipients[*index].address.is_international()
+        };
+        let taken: Vec<_> = recipients.extract_if(.., unfit).collect();
+        (!taken.is_empty()).then(|| {
+            let why = "the host takes no UTF-8 addresses";
+            (taken, all.unwrap_or_else(|| Reason::new(status::INTERNATIONAL, why)))
+        })
     }
 }

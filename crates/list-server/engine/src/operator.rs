@@ -3,245 +3,183 @@
 //! A recipient that is held, or given up, stands in no place of the engine: all places are looked
 //! through once for each operation.
 
-use crate::destination::Routes;
 use crate::event::{Counts, Effect, Entry, MessageId, Operation, Record, Selection, Task};
-use crate::message::{State, Wish};
+use crate::ids::{DestinationId, RecipientIndex};
+use crate::journal::Journal;
+use crate::message::{Recipient, State, Wish};
 use crate::policy::split::Place;
-use crate::{Engine, Timer};
+use crate::queue::MessageQueue;
 use sojourn_core::{Span, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How long a recipient is tried that is released after its message expired.
-const LAST_ATTEMPT: Span = Span::from_s(3600);
+pub(super) const LAST_ATTEMPT: Span = Span::from_s(3600);
 
-impl Engine {
-    /// Does an operation, and answers when it is on stable storage.
-    pub(super) fn operate(&mut self, number: u64, operation: Operation, selection: &Selection) {
+/// Recipients of one message that an operation applies to.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) message: MessageId,
+    pub(super) recipients: Arc<[RecipientIndex]>,
+}
+
+/// What an operation means for one recipient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Applies {
+    /// Nothing.
+    No,
+    /// It waits, and is changed.
+    Waiting,
+    /// It is in a transaction.
+    UnderWay,
+}
+
+impl Recipient {
+    /// Does an operation with it.
+    fn operate(&mut self, operation: Operation) -> Applies {
+        let applies = match operation {
+            Operation::Count | Operation::Delete => true,
+            Operation::Release => self.wish == Wish::Hold,
+            Operation::Hold | Operation::Flush | Operation::Requeue => self.wish == Wish::Send,
+        };
+        let result = match self.state {
+            State::Waiting if applies => Applies::Waiting,
+            State::InFlight if applies => Applies::UnderWay,
+            _ => return Applies::No,
+        };
+        match (operation, result) {
+            (Operation::Hold, _) => self.wish = Wish::Hold,
+            (Operation::Release, _) => self.wish = Wish::Send,
+            (Operation::Delete, Applies::UnderWay) => self.wish = Wish::Remove,
+            (Operation::Delete, _) => self.state = State::Ended,
+            (Operation::Count | Operation::Flush | Operation::Requeue, _) => {}
+        }
+        result
+    }
+}
+
+impl MessageQueue {
+    /// Does an operation with the recipients that are meant: how many they are, and those whose places
+    /// change or that it has to last for.
+    pub(super) fn operate(
+        &mut self,
+        operation: Operation,
+        selection: &Selection,
+    ) -> (Counts, Vec<Chosen>) {
         let mut counts = Counts::default();
-        let mut chosen: Vec<(MessageId, Arc<[u32]>)> = Vec::new();
-        for (&id, message) in &mut self.messages {
+        let mut chosen = Vec::new();
+        for (id, message) in self.iter_mut() {
             if !selection.has_message(id, message.sender.as_ref()) {
                 continue;
             }
             let (mut some, before) = (Vec::new(), counts.under_way);
-            for (recipient, place) in message.recipients.iter_mut().zip(0..) {
-                let wish = recipient.wish;
-                let applies = match operation {
-                    Operation::Count | Operation::Delete => true,
-                    Operation::Hold => wish == Wish::Send,
-                    Operation::Release => wish == Wish::Hold,
-                    Operation::Flush | Operation::Requeue => wish == Wish::Send,
-                };
-                if !applies || !selection.has_recipient(&recipient.address) {
+            for (index, recipient) in message.recipients.iter_mut() {
+                if !selection.has_recipient(&recipient.address) {
                     continue;
                 }
-                match (recipient.state, operation) {
-                    (State::Waiting, Operation::Delete) => recipient.state = State::Ended,
-                    (State::Waiting, _) => {}
-                    (State::InFlight, Operation::Delete) => recipient.wish = Wish::Remove,
-                    (State::InFlight, _) => {}
-                    (State::Failed | State::Ended, _) => continue,
+                match recipient.operate(operation) {
+                    Applies::No => continue,
+                    Applies::Waiting => counts.recipients += 1,
+                    Applies::UnderWay => counts.under_way += 1,
                 }
-                match operation {
-                    Operation::Hold => recipient.wish = Wish::Hold,
-                    Operation::Release => recipient.wish = Wish::Send,
-                    _ => {}
+                // What is under way is deleted when it comes back; a hold has to last.
+                let lasts = matches!(operation, Operation::Hold | Operation::Release);
+                if recipient.state != State::InFlight || lasts {
+                    some.push(index);
                 }
-                if recipient.state == State::InFlight {
-                    counts.under_way += 1;
-                    // What is under way is deleted when it comes back; a hold has to last.
-                    if !matches!(operation, Operation::Hold | Operation::Release) {
-                        continue;
-                    }
-                } else {
-                    counts.recipients += 1;
-                }
-                some.push(place);
             }
             counts.messages += u64::from(!some.is_empty() || counts.under_way > before);
             if !some.is_empty() {
-                chosen.push((id, some.into()));
+                chosen.push(Chosen { message: id, recipients: some.into() });
             }
         }
-        match operation {
-            Operation::Count => {}
-            Operation::Hold | Operation::Delete => self.drop_places(),
-            Operation::Release => self.release_all(&chosen),
-            Operation::Flush => self.flush(selection, &chosen),
-            Operation::Requeue => self.requeue(&chosen),
-        }
-        let is_kept = !matches!(operation, Operation::Count | Operation::Flush);
-        for (message, recipients) in chosen.into_iter().filter(|_| is_kept) {
-            self.effects.push(Effect::Log(Entry::Operated(
-                operation,
-                message,
-                Arc::clone(&recipients),
-            )));
-            self.journal.push(self.now, Record::Operated(operation, message, recipients));
-        }
-        match is_kept && self.journal.is_waiting() {
-            true => self.journal.answer(number, counts),
-            false => self.effects.push(Effect::Operated(number, counts)),
-        }
+        (counts, chosen)
     }
 
-    /// Takes those that are not to be sent to now out of all places.
-    fn drop_places(&mut self) {
-        let messages = &self.messages;
-        let waits = |task: Task| {
-            messages.get(&task.message).is_some_and(|message| message.is_waiting(task.recipient))
-        };
-        for (_, progress) in &mut self.envelopes {
-            let message = progress.message;
-            for (_, group) in &mut progress.groups {
-                group.retain(|&recipient| waits(Task { message, recipient }));
-            }
-            progress.groups.retain(|(_, group)| !group.is_empty());
-        }
-        let mut done = Vec::new();
-        for destination in &mut self.destinations.list {
-            destination.queue.retain_mut(|batch| {
-                let message = batch.message;
-                batch.recipients.retain(|&recipient| waits(Task { message, recipient }));
-                if batch.recipients.is_empty() {
-                    done.push(batch.envelope);
-                }
-                !batch.recipients.is_empty()
-            });
-            destination.stalled.retain(|&task| waits(task));
-            destination.later.retain(|&(_, task)| waits(task));
-        }
-        done.into_iter().for_each(|envelope| self.done(envelope));
-    }
-
-    /// Queues recipients that stand in no place.
-    fn place(&mut self, message: MessageId, recipients: &[u32]) {
-        let known = &self.messages[&message];
-        let places = recipients.iter().filter(|&&recipient| known.is_waiting(recipient));
-        let places = places.map(|&recipient| {
-            let destination = known.recipients[recipient as usize].destination;
+    /// Where those of the chosen stand, of one message, that are to be sent to.
+    pub(super) fn places(&self, chosen: &Chosen) -> Vec<Place> {
+        let message = &self[chosen.message];
+        let waiting = chosen.recipients.iter().filter(|&&recipient| message.is_waiting(recipient));
+        let place = |&recipient: &RecipientIndex| {
+            let destination = message.recipients[recipient].destination;
             Place { recipient, destination }
-        });
-        let places = places.collect();
-        self.queue(message, places);
-    }
-
-    fn release_all(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
-        for (message, recipients) in chosen {
-            let expires = self.messages[message].accepted + self.config.lifetime;
-            if expires <= self.now {
-                self.timers.schedule(self.now + LAST_ATTEMPT, Timer::Expiry(*message));
-            }
-            self.place(*message, recipients);
-        }
-    }
-
-    /// What waits for its time is queued; domains and hosts that are left alone are tried.
-    fn flush(&mut self, selection: &Selection, chosen: &[(MessageId, Arc<[u32]>)]) {
-        for destination in self.destinations_of_chosen(chosen) {
-            let later = std::mem::take(&mut self.destinations.list[destination as usize].later);
-            let (due, later): (Vec<_>, Vec<_>) = later.into_iter().partition(|&(_, task)| {
-                let message = self.messages.get(&task.message);
-                message.is_some_and(|message| {
-                    let address = &message.recipients[task.recipient as usize].address;
-                    selection.has_message(task.message, message.sender.as_ref())
-                        && selection.has_recipient(address)
-                })
-            });
-            self.destinations.list[destination as usize].later = BTreeSet::from_iter(later);
-            self.queue_again(destination, due.into_iter().map(|(_, task)| task).collect());
-            let this = &mut self.destinations.list[destination as usize];
-            if this.retry_at < Time::NEVER {
-                this.retry_at = Time::NEVER;
-                let stalled = std::mem::take(&mut this.stalled);
-                self.queue_again(destination, stalled);
-            }
-            self.each_host(destination, |host, now| host.down_until = now);
-        }
-    }
-
-    fn requeue(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
-        for (message, recipients) in chosen {
-            let message =
-                self.messages.get_mut(message).expect("a message with open recipients is known");
-            for &recipient in &recipients[..] {
-                let recipient = &mut message.recipients[recipient as usize];
-                (recipient.refused, recipient.first_refused) = (0, Time::ZERO);
-            }
-        }
-        for destination in self.destinations_of_chosen(chosen) {
-            self.each_host(destination, |host, now| {
-                (host.failures, host.down_until, host.tls_broken) = (0, now, false);
-            });
-            let this = &mut self.destinations.list[destination as usize];
-            (this.failures, this.learned, this.trouble) = (0, None, None);
-            let stalled = std::mem::take(&mut this.stalled);
-            this.retry_at = Time::NEVER;
-            if let Routes::Known(..) = this.routes {
-                self.set_routes(destination, Routes::Unknown);
-            }
-            self.queue_again(destination, stalled);
-        }
-        self.queue_anew(chosen);
-    }
-
-    /// The chosen are taken out of their places, and queued at their end.
-    fn queue_anew(&mut self, chosen: &[(MessageId, Arc<[u32]>)]) {
-        for to in [Wish::Hold, Wish::Send] {
-            for (message, recipients) in chosen {
-                let message = self
-                    .messages
-                    .get_mut(message)
-                    .expect("a message with open recipients is known");
-                for &recipient in &recipients[..] {
-                    message.recipients[recipient as usize].wish = to;
-                }
-            }
-            if to == Wish::Hold {
-                self.drop_places();
-            }
-        }
-        for (message, recipients) in chosen {
-            self.place(*message, recipients);
-        }
-    }
-
-    fn destinations_of_chosen(&self, chosen: &[(MessageId, Arc<[u32]>)]) -> Vec<u32> {
-        let mut known = vec![false; self.destinations.list.len()];
-        for (message, recipients) in chosen {
-            let message = &self.messages[message];
-            for &recipient in &recipients[..] {
-                known[message.recipients[recipient as usize].destination as usize] = true;
-            }
-        }
-        (0..).zip(known).filter(|(_, known)| *known).map(|(number, _)| number).collect()
-    }
-
-    fn each_host(&mut self, destination: u32, change: impl Fn(&mut crate::host::Host, Time)) {
-        let numbers: Vec<u32> = match &self.destinations.list[destination as usize].routes {
-            Routes::Known(hosts, _) => hosts.iter().map(|route| route.host).collect(),
-            _ => Vec::new(),
         };
-        for number in numbers {
-            change(&mut self.hosts.list[number as usize], self.now);
-            self.wake_host_line(number);
+        waiting.map(place).collect()
+    }
+
+    /// The destinations of the chosen, in the order of their ids.
+    pub(super) fn destinations_of(&self, chosen: &[Chosen]) -> BTreeSet<DestinationId> {
+        let mut all = BTreeSet::new();
+        for Chosen { message, recipients } in chosen {
+            let known = &self[*message].recipients;
+            all.extend(recipients.iter().map(|&recipient| known[recipient].destination));
         }
+        all
+    }
+
+    /// Whether a recipient is meant.
+    pub(super) fn is_selected(&self, task: Task, selection: &Selection) -> bool {
+        self.get(task.message).is_some_and(|message| {
+            selection.has_message(task.message, message.sender.as_ref())
+                && selection.has_recipient(&message.recipients[task.recipient].address)
+        })
+    }
+
+    /// Changes the chosen.
+    pub(super) fn change(&mut self, chosen: &[Chosen], change: impl Fn(&mut Recipient)) {
+        for Chosen { message, recipients } in chosen {
+            let message = &mut self[*message];
+            recipients.iter().for_each(|&recipient| change(&mut message.recipients[recipient]));
+        }
+    }
+
+    /// A transaction that is over has said nothing of this recipient; whether it is to be sent to.
+    pub(super) fn wait_again(
+        &mut self,
+        task: Task,
+        now: Time,
+        journal: &mut Journal,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        if self.is_removed(task, now, journal, effects) {
+            return false;
+        }
+        let recipient = self.recipient_mut(task);
+        recipient.state = State::Waiting;
+        recipient.is_waiting()
     }
 
     /// A recipient that was to be removed when its transaction is over is; whether it was.
-    pub(super) fn is_removed(&mut self, task: Task) -> bool {
-        let message =
-            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let recipient = &mut message.recipients[task.recipient as usize];
+    pub(super) fn is_removed(
+        &mut self,
+        task: Task,
+        now: Time,
+        journal: &mut Journal,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        let recipient = self.recipient_mut(task);
         if recipient.wish != Wish::Remove {
             return false;
         }
         recipient.state = State::Ended;
-        let (operation, recipients) = (Operation::Delete, Arc::from([task.recipient]));
-        let entry = Entry::Operated(operation, task.message, Arc::clone(&recipients));
-        self.effects.push(Effect::Log(entry));
-        self.journal.push(self.now, Record::Operated(operation, task.message, recipients));
+        let chosen = Chosen { message: task.message, recipients: [task.recipient].into() };
+        chosen.note(Operation::Delete, now, journal, effects);
         true
+    }
+}
+
+impl Chosen {
+    /// Has it logged and written that an operation was done with these.
+    pub(super) fn note(
+        self,
+        operation: Operation,
+        now: Time,
+        journal: &mut Journal,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Chosen { message, recipients } = self;
+        let entry = Entry::Operated(operation, message, Arc::clone(&recipients));
+        effects.push(Effect::Log(entry));
+        journal.push(now, Record::Operated(operation, message, recipients));
     }
 }

@@ -1,203 +1,255 @@
-//! What came of an attempt, and what follows from it.
+//! What came of what was begun: what a session's host said, what was written, and what follows for
+//! each recipient.
 
+use crate::attempt::{Attempt, expired, gathered, said};
 use crate::event::{
-    Deferral, Delays, Effect, Entry, MessageId, Obstacle, Outcome, Record, Relay, SessionId, Task,
+    BatchId, Deferral, Effect, Entry, MessageId, Operation, Outcome, Record, Refusal, SessionId,
+    Task,
 };
+use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
+use crate::journal::Waiting;
 use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
 use crate::reason::{End, Reason, status};
-use crate::session::{Session, UnderWay};
-use crate::{Engine, Timer};
+use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction, name_of};
+use crate::{Engine, chance};
 use sojourn_core::{Span, Time};
-use sojourn_smtp::client::{Loss, Tls, Verdict};
-use sojourn_smtp::{Reply, wait_named};
-use std::sync::Arc;
+use sojourn_smtp::client::{Output, Step, Tls, Verdict};
+use sojourn_smtp::wait_named;
+use std::collections::BTreeMap;
 
 impl Engine {
+    pub(super) fn session_alarm(&mut self, at: Time, id: SessionId) {
+        let Some(step) = self.sessions.ring(at, id, &mut self.clock) else { return };
+        if step == Step::Idle {
+            return self.quit(id);
+        }
+        self.effects.push(Effect::Close(id));
+        let why = format!("no answer in time ({})", name_of(step));
+        self.end(id, End::TimedOut, Reason::new(status::NO_ANSWER, why));
+    }
+
+    /// Something happened to the connection of a session.
+    pub(super) fn heard(&mut self, id: SessionId, event: SessionEvent<'_>) {
+        if self.sessions.get(id).is_none() {
+            return;
+        }
+        let mut outputs = self.sessions.outputs();
+        let session = &mut self.sessions[id];
+        let heard = session.take(event, &mut outputs);
+        if heard.greets {
+            self.hosts[session.host].established += 1;
+        }
+        if heard.renews {
+            self.set_deadline(id);
+        }
+        self.perform(id, outputs);
+        if heard.frees {
+            self.begin_early(id);
+        }
+    }
+
+    /// Does what the client's side of a session wants done.
+    pub(super) fn perform(&mut self, id: SessionId, mut outputs: Vec<Output>) {
+        for output in outputs.drain(..) {
+            match output {
+                Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
+                Output::Body(framing) => {
+                    self.sessions[id].hold_text(framing);
+                    self.send_text(id);
+                }
+                Output::StartTls => self.effects.push(Effect::StartTls(id)),
+                Output::Settled(verdicts) => self.settled(id, verdicts),
+                Output::Ready => self.session_ready(id),
+                Output::Lost(loss, verdicts) => {
+                    self.effects.push(Effect::Close(id));
+                    let (end, reason) = End::of(&loss);
+                    self.end_with(id, end, reason, verdicts);
+                }
+                Output::Close => {
+                    self.effects.push(Effect::Close(id));
+                    self.end(id, End::Quit, Reason::new(status::LOST, "it was ended"));
+                }
+            }
+        }
+        self.sessions.take_back(outputs);
+    }
+
+    /// Sends the text that the session is to send, where it need not wait.
+    fn send_text(&mut self, id: SessionId) {
+        let Some((framing, message, only)) = self.sessions[id].take_text() else { return };
+        let own = only.filter(|_| self.queue.names_recipients(message, &self.config));
+        self.effects.push(Effect::SendBody(id, message, own, framing));
+        self.set_deadline(id);
+    }
+
+    fn session_ready(&mut self, id: SessionId) {
+        let session = &self.sessions[id];
+        let can = session.client.extensions();
+        self.hosts[session.host].takes_whole = can.pipelining && can.chunking;
+        self.go_on(id);
+    }
+
     /// A transaction is over and the session goes on.
-    pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
-        let session = self.sessions.get_mut(id).expect("an event names an open session");
-        let over = session.under_way.pop_front().expect("a transaction was under way");
+    fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
+        let now = self.clock.now;
+        let session = &mut self.sessions[id];
+        let over = session.answer(now);
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
-        session.soon_free = session.under_way.is_empty();
-        session.has_answered(self.now.since(over.began));
-        self.destinations.list[destination as usize].soon_free += u32::from(session.soon_free);
-        let attempt = self.attempt(&self.sessions[id].relay, &over);
-        self.destinations.list[destination as usize].took(attempt.took);
+        self.destinations[destination].soon_free += u32::from(session.is_soon_free());
+        let attempt = Attempt::new(&session.relay, &over, &self.queue[over.batch.message], now);
+        self.destinations[destination].took(attempt.took);
         let (mark, batch) = (self.journal.mark(), over.batch);
         let again = self.judge(&batch, verdicts, &attempt);
-        if again.len() == batch.recipients.len() {
+        let fitted = batch.recipients.len() - again.len();
+        if fitted == 0 {
             // It refused the transaction because it came before the answer to the one before.
-            self.hosts.list[host as usize].no_pipelining = true;
+            self.hosts[host].no_pipelining = true;
         } else {
-            self.sessions.get_mut(id).expect("an event names an open session").pipelines |=
-                over.early;
-        }
-        if !again.is_empty() && again.len() < batch.recipients.len() {
-            // The server said where its limit is: so many in one transaction.
-            let fitted = (batch.recipients.len() - again.len()) as u32;
-            let most = &mut self.destinations.list[destination as usize].most_recipients;
-            *most = fitted.clamp(1, *most);
+            self.sessions[id].pipelines |= over.early;
+            if !again.is_empty() {
+                // The server said where its limit is: so many in one transaction.
+                let most = &mut self.destinations[destination].most_recipients;
+                *most = (fitted as u32).clamp(1, *most);
+            }
         }
         self.hand_back(destination, &batch, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
             self.journal.await_write(id);
-            self.sessions.get_mut(id).expect("an event names an open session").unwritten += 1;
+            self.sessions[id].await_write();
         }
         self.saved(batch.envelope, mark);
-        let was_down = self.hosts.list[host as usize].failures > 0;
-        if self.hosts.list[host as usize].answered(self.now, &self.config.limits) {
+        let was_down = self.hosts[host].failures > 0;
+        if self.hosts[host].answered(now, &self.config.limits) {
             self.wake_host_line(host);
         }
         if was_down {
-            self.host_is_up(host);
+            // The destinations that waited for it need not wait longer.
+            for (destination, due) in self.destinations.take_all_due(host, now) {
+                self.queue_again(destination, due);
+            }
         }
         if probe {
             self.probe_ended();
         }
     }
 
-    /// A batch of an envelope is done, and the journal has had `mark` records before that: they are
-    /// left there, or kept with the envelope until there are enough, and it waits for their write.
-    /// A recipient that is tried again has left the envelope: that is not kept.
-    fn saved(&mut self, envelope: usize, mark: usize) {
-        let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
-        let records = self.journal.since(mark);
-        let progress = &mut self.envelopes[envelope];
-        for record in records {
-            match record {
-                Record::Deferred(..) => self.journal.push(self.now, record),
-                _ => progress.unsaved.push(record),
-            }
-        }
-        if progress.unsaved.len() < enough as usize && !self.stopping {
-            return self.done(envelope);
-        }
-        let records = std::mem::take(&mut progress.unsaved);
-        match records.is_empty() {
-            true => self.done(envelope),
-            false => self.journal.push_file(records, Some(envelope)),
-        }
-    }
-
-    /// The session ended by what the server said.
-    pub(super) fn lost(&mut self, id: SessionId, loss: Loss, verdicts: Vec<Verdict>) {
-        let (end, reason) = match &loss {
-            Loss::Unavailable(reply) | Loss::NoHello(reply) => (End::Refused, Reason::reply(reply)),
-            Loss::NoTls => (End::Refused, Reason::new(status::LOST, loss.to_string())),
-            Loss::Garbage(_) | Loss::OutOfTurn => {
-                (End::Dropped, Reason::new(status::LOST, loss.to_string()))
-            }
-        };
-        self.end_with(id, end, reason, verdicts);
-    }
-
-    /// The session is over.
+    /// The session is over, if it was not before.
     pub(super) fn end(&mut self, id: SessionId, end: End, reason: Reason) {
-        let verdicts =
-            self.sessions.get_mut(id).expect("an event names an open session").client.closed();
-        self.end_with(id, end, reason, verdicts);
+        if let Some(session) = self.sessions.get_mut(id) {
+            let verdicts = session.client.closed();
+            self.end_with(id, end, reason, verdicts);
+        }
     }
 
     fn end_with(&mut self, id: SessionId, end: End, reason: Reason, verdicts: Vec<Verdict>) {
         self.leave_idle(id);
-        let mut session = self.sessions.remove(id).expect("an event names an open session");
-        self.give_back(&session);
-        let (host, destination) = (session.host, session.destination);
-        let first = session.under_way.pop_front();
-        if session.quitting || (session.ready && first.is_none()) {
-            return self.look_at(destination);
+        let mut session = self.sessions.remove(id);
+        // Its place is free: the destinations that wait for that are dispatched.
+        self.hosts.remove_session(session.host, session.is_greeted());
+        self.destinations.look_at_all(&mut self.hosts.networks[session.network].line);
+        self.wake_host_line(session.host);
+        self.destinations[session.destination].remove_session(session.is_soon_free());
+        if session.probe {
+            self.probe_ended();
         }
+        match std::mem::replace(&mut session.state, SessionState::Quitting) {
+            SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
+                self.ended_before_ready(&session, &reason);
+            }
+            SessionState::Sending(sending) => {
+                self.broke_off(&session, sending, end, &reason, verdicts);
+            }
+            SessionState::Idle
+            | SessionState::Answered { .. }
+            | SessionState::AwaitingStorage { .. }
+            | SessionState::Quitting => {}
+        }
+        self.destinations.look_at(session.destination);
+    }
+
+    fn probe_ended(&mut self) {
+        self.sessions.end_probe();
+        self.destinations.look_at_probes();
+    }
+
+    /// The host was never ready for a transaction. While it has other sessions, it is not down for
+    /// what becomes of one.
+    fn ended_before_ready(&mut self, session: &Session, reason: &Reason) {
+        if self.stopping {
+            return;
+        }
+        let host = &mut self.hosts[session.host];
+        if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
+            host.tls_broken = true;
+        } else if host.sessions > 0 {
+            host.overloaded(self.clock.now, &self.config.limits);
+        } else {
+            self.host_failed(session, reason);
+        }
+    }
+
+    /// The session ended while transactions were under way. Of the first one the verdicts are known.
+    fn broke_off(
+        &mut self,
+        session: &Session,
+        sending: Sending,
+        end: End,
+        reason: &Reason,
+        verdicts: Vec<Verdict>,
+    ) {
+        let Sending { first, behind, .. } = sending;
+        let (destination, now) = (session.destination, self.clock.now);
         let unanswered = session.client.is_early_unheard();
-        let this = &mut self.hosts.list[host as usize];
+        let host = &mut self.hosts[session.host];
         // It may drop commands that come before the answer to a message, if it never took any.
-        this.no_pipelining |= !session.pipelines && (unanswered || !session.under_way.is_empty());
-        let others = this.sessions > 0;
-        for UnderWay { batch, .. } in session.under_way.iter().rev() {
+        host.no_pipelining |= !session.pipelines && (unanswered || !behind.is_empty());
+        let others = host.sessions > 0;
+        for Transaction { batch, .. } in behind.iter().rev() {
             // Nothing was heard of it.
             self.hand_back(destination, batch, batch.recipients.clone());
             self.done(batch.envelope);
         }
-        let this = &mut self.hosts.list[host as usize];
-        if self.stopping {
-            if let Some(first) = &first {
-                let mark = self.journal.mark();
-                let attempt = self.attempt(&session.relay, first);
-                let left = self.judge(&first.batch, verdicts, &attempt);
-                self.hand_back(destination, &first.batch, left);
-                self.saved(first.batch.envelope, mark);
-            }
-            return;
-        }
-        if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
-            this.tls_broken = true;
-            return self.look_at(destination);
-        }
         // A server may want a new connection after some messages: one that answered before in this
         // session is sound, and the next session will show.
         let served = session.answered > 0 && (end != End::TimedOut || unanswered);
-        // While a host has other sessions, it is not down for what becomes of one. One that drops
-        // a transaction may take exception to this message alone.
-        if others && !served && (!session.ready || end == End::Refused) {
-            this.overloaded(self.now, &self.config.limits);
-        } else if !others && !served && (!session.ready || end != End::Dropped) {
-            self.host_failed(host, &reason);
-            self.destinations.list[destination as usize].trouble = Some(reason.clone());
-        }
-        if let Some(first) = &first {
-            let (batch, attempt) = (&first.batch, self.attempt(&session.relay, first));
-            self.destinations.list[destination as usize].took(attempt.took);
-            let mark = self.journal.mark();
-            let left = self.judge(batch, verdicts, &attempt);
-            if served || (others && end == End::Refused) {
-                self.hand_back(destination, batch, left);
-            } else {
-                for recipient in left {
-                    let task = Task { message: batch.message, recipient };
-                    self.defer(task, &attempt, &reason, None);
-                    self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
-                }
+        let attempt = Attempt::new(&session.relay, &first, &self.queue[first.batch.message], now);
+        if !self.stopping {
+            // One that drops a transaction may take exception to this message alone.
+            if others && !served && end == End::Refused {
+                self.hosts[session.host].overloaded(now, &self.config.limits);
+            } else if !others && !served && end != End::Dropped {
+                self.host_failed(session, reason);
             }
-            self.saved(batch.envelope, mark);
+            self.destinations[destination].took(attempt.took);
         }
-        self.look_at(destination);
-    }
-
-    /// The session no longer counts; the destinations that wait for its place are dispatched.
-    fn give_back(&mut self, session: &Session) {
-        let host = &mut self.hosts.list[session.host as usize];
-        host.sessions -= 1;
-        host.established -= u32::from(session.greeted);
-        let network = &mut self.hosts.networks[session.network as usize];
-        network.sessions -= 1;
-        self.ready.append(&mut network.line);
-        self.wake_host_line(session.host);
-        let destination = &mut self.destinations.list[session.destination as usize];
-        destination.sessions -= 1;
-        destination.soon_free -= u32::from(session.soon_free);
-        if session.probe {
-            self.probe_ended();
+        let (batch, mark) = (&first.batch, self.journal.mark());
+        let left = self.judge(batch, verdicts, &attempt);
+        if self.stopping || served || (others && end == End::Refused) {
+            self.hand_back(destination, batch, left);
+        } else {
+            for recipient in left {
+                let task = Task { message: batch.message, recipient };
+                self.defer(task, &attempt, reason, None);
+                attempt.log(task, Outcome::Deferred, reason, &mut self.effects);
+            }
         }
-    }
-
-    fn probe_ended(&mut self) {
-        self.probes -= 1;
-        self.ready.append(&mut self.probe_line);
+        self.saved(batch.envelope, mark);
     }
 
     /// The host did not answer, and serves no other session.
-    fn host_failed(&mut self, number: u32, reason: &Reason) {
-        let host = &mut self.hosts.list[number as usize];
-        let times = host.failed(self.now);
-        let first = host.first_failure;
-        let until = self.now + self.host_wait("host", number.into(), times, first);
-        let host = &mut self.hosts.list[number as usize];
+    fn host_failed(&mut self, session: &Session, reason: &Reason) {
+        let (id, now) = (session.host, self.clock.now);
+        let times = self.hosts[id].failed(now);
+        let until = now + self.host_wait("host", id.0, times, self.hosts[id].first_failure);
+        let host = &mut self.hosts[id];
         host.down_until = until;
         let down = Entry::HostDown(host.address, until, reason.clone());
         self.effects.push(Effect::Log(down));
-        self.wake_host_line(number);
+        self.wake_host_line(id);
+        self.destinations[session.destination].trouble = Some(reason.clone());
     }
 
     /// Draws the conclusion for each recipient; returns those without a verdict.
@@ -206,7 +258,7 @@ impl Engine {
         batch: &DeliveryBatch,
         verdicts: Vec<Verdict>,
         attempt: &Attempt,
-    ) -> Vec<u32> {
+    ) -> Vec<RecipientIndex> {
         let (mut left, mut last) = (Vec::new(), None);
         for (&recipient, verdict) in batch.recipients.iter().zip(verdicts) {
             let task = Task { message: batch.message, recipient };
@@ -227,194 +279,172 @@ impl Engine {
                     (self.defer(task, attempt, reason, named), reason)
                 }
             };
-            self.log_attempt(task, attempt, outcome, reason);
+            attempt.log(task, outcome, reason, &mut self.effects);
         }
         left
     }
 
     /// Recipients that are to be sent to at once: they go before all others.
-    fn hand_back(&mut self, destination: u32, batch: &DeliveryBatch, recipients: Vec<u32>) {
-        if recipients.is_empty() {
-            return;
-        }
-        let mut recipients = recipients;
-        recipients.retain(|&recipient| {
-            let task = Task { message: batch.message, recipient };
-            !self.is_removed(task) && self.is_to_be_sent(task)
-        });
-        if recipients.is_empty() {
-            return;
-        }
-        let progress = &mut self.envelopes[batch.envelope];
-        progress.outstanding += 1;
+    fn hand_back(
+        &mut self,
+        destination: DestinationId,
+        batch: &DeliveryBatch,
+        mut recipients: Vec<RecipientIndex>,
+    ) {
         let DeliveryBatch { message, envelope, queued, .. } = *batch;
-        let queue = &mut self.destinations.list[destination as usize].queue;
-        queue.push_front(DeliveryBatch { message, recipients, envelope, queued });
-        self.look_at(destination);
+        let (now, journal, effects) = (self.clock.now, &mut self.journal, &mut self.effects);
+        recipients.retain(|&recipient| {
+            self.queue.wait_again(Task { message, recipient }, now, journal, effects)
+        });
+        if !recipients.is_empty() {
+            self.queue.add_batch(envelope);
+            let batch = DeliveryBatch { message, recipients, envelope, queued };
+            self.destinations.push_first(destination, batch);
+        }
     }
 
     fn delivered(&mut self, task: Task) -> Outcome {
         self.effects.push(Effect::Note(task));
-        self.journal.push(self.now, Record::Delivered(task));
-        let message =
-            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let recipient = &mut message.recipients[task.recipient as usize];
+        self.journal.push(self.clock.now, Record::Delivered(task));
+        let recipient = self.queue.recipient_mut(task);
         recipient.state = State::Ended;
         if recipient.refused > 0 {
-            let after = self.now.since(recipient.first_refused);
-            let destination = &mut self.destinations.list[recipient.destination as usize];
-            let shortest = destination.learned.map_or(after, |before| before.min(after));
-            destination.learned = Some(shortest);
+            let after = self.clock.now.since(recipient.first_refused);
+            self.destinations[recipient.destination].learn(after);
         }
         Outcome::Delivered
     }
 
     /// The recipient will never have it.
-    pub(super) fn fail(&mut self, task: Task, reason: Reason) {
-        self.set_state(task, State::Failed);
-        self.journal.push(self.now, Record::Failed(task, reason));
+    fn fail(&mut self, task: Task, reason: Reason) {
+        self.queue.recipient_mut(task).state = State::Failed;
+        self.journal.push(self.clock.now, Record::Failed(task, reason));
     }
 
-    /// Like [`Engine::fail`], for a recipient that is in no transaction.
+    /// A recipient that is in no transaction fails.
     pub(super) fn fail_unsent(&mut self, task: Task, reason: Reason) {
         self.log_unsent(task, Outcome::Failed, &reason);
         self.fail(task, reason);
     }
 
+    /// A recipient is set aside, or fails, without a transaction.
+    pub(super) fn log_unsent(&mut self, task: Task, outcome: Outcome, reason: &Reason) {
+        let before = self.clock.now.since(self.queue[task.message].accepted);
+        Attempt::none(before).log(task, outcome, reason, &mut self.effects);
+    }
+
     /// The recipient is tried again, if its message may live so long.
-    fn defer(
-        &mut self,
-        task: Task,
-        attempt: &Attempt,
-        reason: &Reason,
-        named: Option<Span>,
-    ) -> Outcome {
-        if self.is_removed(task) {
+    fn defer(&mut self, task: Task, by: &Attempt, reason: &Reason, named: Option<Span>) -> Outcome {
+        let now = self.clock.now;
+        if self.queue.is_removed(task, now, &mut self.journal, &mut self.effects) {
             return Outcome::Deferred;
         }
-        let now = self.now;
-        let message =
-            self.messages.get_mut(&task.message).expect("a message with open recipients is known");
-        let wish = message.recipients[task.recipient as usize].wish;
-        if now >= message.accepted + self.config.lifetime && wish == Wish::Send {
+        let is_expired = now >= self.queue[task.message].accepted + self.config.lifetime;
+        let recipient = self.queue.recipient_mut(task);
+        if is_expired && recipient.wish == Wish::Send {
             self.fail(task, expired(reason));
             return Outcome::Failed;
         }
-        let recipient = &mut message.recipients[task.recipient as usize];
-        if recipient.refused == 0 {
-            recipient.first_refused = now;
-        }
-        recipient.refused += 1;
-        recipient.state = State::Waiting;
-        let (times, first, number) =
-            (recipient.refused, recipient.first_refused, recipient.destination);
+        let (times, first) = recipient.refuse(now);
+        let destination = recipient.destination;
         let wait = self.config.retry.recipient(&RetryInput {
             times,
             since_first: now.since(first),
             named,
-            learned: self.destinations.list[number as usize].learned,
-            chance: self.chance("recipient", number.into(), times),
+            learned: self.destinations[destination].learned,
+            chance: chance(&self.streams, "recipient", destination.0, times),
         });
         let due = gathered(now + wait);
         self.set_aside(task, due);
         let deferral = Deferral { times, first, due };
-        let obstacle = Box::new(attempt.obstacle(now, reason.clone()));
+        let obstacle = Box::new(by.obstacle(now, reason.clone()));
         self.journal.push(now, Record::Deferred(task, deferral, obstacle));
         Outcome::Deferred
     }
 
     /// The recipient waits until `due`; one that is held, until it is released.
     pub(super) fn set_aside(&mut self, task: Task, due: Time) {
-        let recipient = &self.messages[&task.message].recipients[task.recipient as usize];
-        if !recipient.is_waiting() {
-            return;
-        }
-        let destination = recipient.destination;
-        self.destinations.list[destination as usize].later.insert((due, task));
-        self.set_destination_alarm(destination);
-    }
-
-    /// The message has had its time.
-    pub(super) fn expire(&mut self, id: MessageId) {
-        let Some(message) = self.messages.get(&id) else { return };
-        if self.now < message.accepted + self.config.lifetime {
-            // The lifetime was set to be longer meanwhile.
-            let expires = message.accepted + self.config.lifetime;
-            return self.timers.schedule(expires, Timer::Expiry(id));
-        }
-        for place in message.waiting() {
-            let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
-            self.fail_unsent(Task { message: id, recipient: place.recipient }, reason);
+        let recipient = self.queue.recipient(task);
+        if recipient.is_waiting() {
+            self.destinations.set_aside(recipient.destination, task, due, &mut self.clock);
         }
     }
-}
 
-/// Those of one transaction, and of transactions close to each other, come back together.
-fn gathered(due: Time) -> Time {
-    let second = Span::from_s(1).ps();
-    Time::from_ps(due.ps().div_ceil(second) * second)
-}
-
-/// What a reply says. Recipients of one transaction share theirs: `last` is the one before.
-fn said(reply: Arc<Reply>, last: &mut Option<(Arc<Reply>, Reason)>) -> &Reason {
-    let reason = match last.take() {
-        Some((before, reason)) if Arc::ptr_eq(&before, &reply) => reason,
-        _ => Reason::reply(&reply),
-    };
-    &last.insert((reply, reason)).1
-}
-
-fn expired(last: &Reason) -> Reason {
-    Reason::new(status::EXPIRED, format!("it could not be delivered in its time; last: {last}"))
-}
-
-/// What the log entries of one attempt share, one for each recipient.
-#[derive(Clone)]
-pub(super) struct Attempt {
-    relay: Option<Relay>,
-    delays: Delays,
-    pub(super) took: Span,
-}
-
-impl Attempt {
-    /// That it did not succeed, at this time and for this reason.
-    pub(super) fn obstacle(&self, at: Time, reason: Reason) -> Obstacle {
-        Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
-    }
-}
-
-impl Engine {
-    /// The attempt of a transaction with `relay` that is over now.
-    pub(super) fn attempt(&self, relay: &Relay, transaction: &UnderWay) -> Attempt {
-        let UnderWay { batch, since, began, .. } = transaction;
-        let accepted = self.messages[&batch.message].accepted;
-        let setup = (*since).clamp(batch.queued, *began);
-        let delays = Delays {
-            before: batch.queued.since(accepted),
-            queued: setup - batch.queued,
-            setup: *began - setup,
-            sending: self.now - *began,
-        };
-        Attempt { relay: Some(relay.clone()), delays, took: self.now.since(*since) }
+    /// A batch of an envelope is done, and the journal has had `mark` records before that.
+    fn saved(&mut self, envelope: EnvelopeId, mark: usize) {
+        let enough = self.config.checkpoint.file().map(|it| if self.stopping { 1 } else { it });
+        if !enough.is_some_and(|it| self.queue.save(envelope, mark, it, &mut self.journal)) {
+            self.done(envelope);
+        }
     }
 
-    pub(super) fn log_attempt(
-        &mut self,
-        task: Task,
-        attempt: &Attempt,
-        outcome: Outcome,
-        reason: &Reason,
-    ) {
-        let (Attempt { relay, delays, took }, reason) = (attempt.clone(), reason.clone());
-        let entry = Entry::Attempt { task, relay, delays, took, outcome, reason };
-        self.effects.push(Effect::Log(entry));
+    pub(super) fn persisted(&mut self, batch: BatchId) {
+        let Some(batch) = self.journal.written(batch) else { return };
+        self.journal.failing = false;
+        let mut reports: BTreeMap<MessageId, Vec<_>> = BTreeMap::new();
+        for record in batch.records.iter() {
+            match record {
+                Record::Accepted(id) => {
+                    let message = self.queue.take_offered(*id);
+                    let places = message.waiting();
+                    self.queue.insert(*id, message);
+                    self.effects.push(Effect::Accepted(*id));
+                    self.start(*id, places);
+                }
+                Record::Failed(task, reason) if self.queue[task.message].sender.is_some() => {
+                    reports.entry(task.message).or_default().push((task.recipient, reason.clone()));
+                }
+                Record::Delivered(task) | Record::Reported(task) | Record::Failed(task, _) => {
+                    self.settle(*task);
+                }
+                Record::Operated(Operation::Delete, message, recipients) => {
+                    for &recipient in &recipients[..] {
+                        self.settle(Task { message: *message, recipient });
+                    }
+                }
+                Record::Deferred(..) | Record::Operated(..) => {}
+            }
+        }
+        let reports = reports.into_iter().map(|(message, failed)| Effect::Report(message, failed));
+        self.effects.extend(reports);
+        match batch.waiting {
+            Waiting::File(envelope) => envelope.into_iter().for_each(|it| self.done(it)),
+            Waiting::Group(sessions, answers) => {
+                self.effects.extend(answers);
+                sessions.into_iter().for_each(|id| self.resume(id));
+            }
+        }
     }
 
-    /// A recipient that is set aside, or fails, without a transaction.
-    pub(super) fn log_unsent(&mut self, task: Task, outcome: Outcome, reason: &Reason) {
-        let before = self.now.since(self.messages[&task.message].accepted);
-        let none = Span::ZERO;
-        let delays = Delays { before, queued: none, setup: none, sending: none };
-        self.log_attempt(task, &Attempt { relay: None, delays, took: none }, outcome, reason);
+    /// One of the writes that a session awaits is done.
+    fn resume(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        match session.resume() {
+            Resume::Nothing => {}
+            Resume::Begin => self.go_on(id),
+            Resume::SendText => self.send_text(id),
+        }
+        self.begin_early(id);
+    }
+
+    /// The end of one recipient is on stable storage.
+    fn settle(&mut self, task: Task) {
+        let destination = self.queue.settle(task, &mut self.effects);
+        self.destinations.unwant(destination);
+    }
+
+    /// No message is taken over and no transaction begun until a write succeeds.
+    pub(super) fn not_persisted(&mut self, batch: BatchId, why: String) {
+        let Some(batch) = self.journal.written(batch) else { return };
+        for record in batch.records.iter() {
+            if let Record::Accepted(id) = record {
+                for it in self.queue.take_offered(*id).recipients.values() {
+                    self.destinations.unwant(it.destination);
+                }
+                self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
+            }
+        }
+        self.journal.not_written(self.clock.now, batch);
+        self.effects.push(Effect::Log(Entry::NotPersisted(why)));
     }
 }

@@ -1,5 +1,6 @@
 //! Why something did not go through, as logs and reports say it.
 
+use sojourn_smtp::client::Loss;
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt;
 use std::sync::Arc;
@@ -50,6 +51,19 @@ pub(super) enum End {
     TimedOut,
     /// The connection could not be made, or broke, or carried garbage.
     Dropped,
+}
+
+impl End {
+    /// How a session ends that is lost by what the server said, and why.
+    pub(super) fn of(loss: &Loss) -> (End, Reason) {
+        match loss {
+            Loss::Unavailable(reply) | Loss::NoHello(reply) => (End::Refused, Reason::reply(reply)),
+            Loss::NoTls => (End::Refused, Reason::new(status::LOST, loss.to_string())),
+            Loss::Garbage(_) | Loss::OutOfTurn => {
+                (End::Dropped, Reason::new(status::LOST, loss.to_string()))
+            }
+        }
+    }
 }
 
 /// RFC 3463 section 3.5 and its neighbours; RFC 6531 and 7505 for those that it has not.

@@ -7,6 +7,7 @@ use sojourn_mail_engine::policy::OrderKind;
 use sojourn_mail_engine::policy::retry::{Backoff, Prompt, Retry, RetryInput};
 use sojourn_mail_engine::policy::split::{Chunks, Dealt, Place, Split, SplitKind};
 use sojourn_mail_engine::policy::timeouts::{Passes, Rfc5321, Timeouts};
+use sojourn_mail_engine::{DestinationId, RecipientIndex};
 
 const FIRST: RetryInput =
     RetryInput { times: 1, since_first: Span::ZERO, named: None, learned: None, chance: 0.0 };
@@ -40,9 +41,10 @@ fn prompt_comes_when_it_can_first_succeed() {
 }
 
 fn cut(kind: &SplitKind, destinations: &[u32]) -> Vec<Vec<u32>> {
-    let place = |(i, &destination)| Place { recipient: i as u32, destination };
-    let envelopes = kind.cut(destinations.iter().enumerate().map(place).collect());
-    let recipients = |envelope: Vec<Place>| envelope.iter().map(|it| it.recipient).collect();
+    let place =
+        |(recipient, &destination)| Place { recipient, destination: DestinationId(destination) };
+    let envelopes = kind.cut(RecipientIndex::all().zip(destinations).map(place).collect());
+    let recipients = |envelope: Vec<Place>| envelope.iter().map(|it| it.recipient.0).collect();
     envelopes.into_iter().map(recipients).collect()
 }
 
@@ -62,13 +64,16 @@ fn envelopes_by_hand() {
 }
 
 fn sorted(kind: &OrderKind) -> Vec<u32> {
-    let place = |(recipient, destination)| Place { recipient, destination };
+    let place = |(recipient, destination)| Place {
+        recipient: RecipientIndex(recipient),
+        destination: DestinationId(destination),
+    };
     let mut places = [(0, 5), (1, 4), (2, 6), (3, 4), (4, 5)].map(place);
-    let delays = |destination| {
-        [Some(Span::from_s(9)), None, Some(Span::from_s(1))][destination as usize - 4]
+    let delays = |DestinationId(number)| {
+        [Some(Span::from_s(9)), None, Some(Span::from_s(1))][number as usize - 4]
     };
     kind.sort(&mut places, delays);
-    places.iter().map(|place| place.recipient).collect()
+    places.iter().map(|place| place.recipient.0).collect()
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl WorldObserver for DeliveryRecorder {
             let host = relay.as_ref().map(|relay| relay.address);
             series.add(Attempt { at: now, message: task.message, host, outcome });
         }
-        let place = task.message.0 as usize * self.list.len() + task.recipient as usize;
+        let place = task.message.0 as usize * self.list.len() + task.recipient.index();
         if let Some(delivery) = self.deliveries.get_mut(place) {
             delivery.attempts += u32::from(relay.is_some());
             delivery.outcome = Some(outcome);

@@ -2,7 +2,7 @@
 
 use sojourn_core::Span;
 use sojourn_list_server::{Log, Observer, ServerEvent};
-use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
+use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, RecipientIndex, Relay, Task};
 use sojourn_smtp::Enhanced;
 use std::fs::File;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn write_log(path: &Path) {
         };
         let address = format!("u{recipient}@x.example").parse().unwrap();
         let attempt = ServerEvent::Attempt {
-            task: Task { message, recipient },
+            task: Task { message, recipient: RecipientIndex(recipient) },
             recipient: &address,
             relay,
             delays: Delays { before: ms(10), queued: ms(40), setup: ms(120), sending: ms(80) },

@@ -13,7 +13,7 @@ mod tests;
 use crate::private;
 use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{Mode, OFlags};
-use sojourn_mail_engine::{MessageId, Task};
+use sojourn_mail_engine::{MessageId, RecipientIndex, Task};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -181,7 +181,7 @@ fn bring(database: &Connection, found: &[Task]) -> rusqlite::Result<Run> {
         let mut ended = transaction.prepare(ENDED)?;
         for task in found {
             // Numbers of messages fit: they came from the database, as the checksums show.
-            ended.execute((task.message.0 as i64, task.recipient))?;
+            ended.execute((task.message.0 as i64, task.recipient.0))?;
         }
     }
     transaction.execute("DELETE FROM answers", [])?;
@@ -213,7 +213,7 @@ fn read(file: &mut File, run: Run) -> io::Result<Vec<Task>> {
 fn record(run: Run, task: Task) -> [u8; RECORD] {
     let mut record = [0; RECORD];
     record[..8].copy_from_slice(&task.message.0.to_le_bytes());
-    record[8..12].copy_from_slice(&task.recipient.to_le_bytes());
+    record[8..12].copy_from_slice(&task.recipient.0.to_le_bytes());
     let sum = checksum(run, &record[..12]);
     record[12..].copy_from_slice(&sum);
     record
@@ -225,7 +225,7 @@ fn task(run: Run, record: &[u8]) -> Option<Task> {
     let (message, recipient) = what.split_at(8);
     (sum == checksum(run, what)).then_some(Task {
         message: MessageId(u64::from_le_bytes(message.try_into().ok()?)),
-        recipient: u32::from_le_bytes(recipient.try_into().ok()?),
+        recipient: RecipientIndex(u32::from_le_bytes(recipient.try_into().ok()?)),
     })
 }
 

@@ -238,7 +238,7 @@ impl Spool {
             for record in records {
                 let Record::Operated(_, message, recipients) = record else { continue };
                 for &recipient in &recipients[..] {
-                    transaction.prepare_cached(DUE)?.execute((key(*message), recipient))?;
+                    transaction.prepare_cached(DUE)?.execute((key(*message), recipient.0))?;
                 }
             }
             transaction.commit()
@@ -349,7 +349,7 @@ fn change(
 ) -> rusqlite::Result<()> {
     let mut statement = database.prepare_cached(statement)?;
     statement.raw_bind_parameter(1, key(task.message))?;
-    statement.raw_bind_parameter(2, task.recipient)?;
+    statement.raw_bind_parameter(2, task.recipient.0)?;
     for (place, value) in (3..).zip(with) {
         statement.raw_bind_parameter(place, value)?;
     }

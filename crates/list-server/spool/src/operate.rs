@@ -3,7 +3,7 @@
 use crate::Spool;
 use crate::epoch::Epoch;
 use crate::error::SpoolError;
-use sojourn_mail_engine::{Counts, Operation, Progress, Record, Selection};
+use sojourn_mail_engine::{Counts, Operation, Progress, RecipientIndex, Record, Selection};
 use std::path::Path;
 
 /// Does an operation with recipients in the spool at `path`, as a server that is at work on it would.
@@ -21,9 +21,9 @@ pub fn operate(
     let (mut counts, mut records) = (Counts::default(), Vec::new());
     for stored in spool.load()? {
         let id = stored.submission.id;
-        let applies = |recipient: &u32| {
+        let applies = |recipient: &RecipientIndex| {
             let is_held = stored.held.binary_search(recipient).is_ok();
-            let progress = &stored.progress[*recipient as usize];
+            let progress = &stored.progress[recipient.index()];
             matches!(progress, Progress::Open | Progress::Deferred(_))
                 && match operation {
                     Operation::Count | Operation::Delete => true,

@@ -7,7 +7,9 @@ use crate::private;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 use rustix::fs::{FlockOperation, flock};
-use sojourn_mail_engine::{Deferral, MessageId, Progress, Reason, Stored, Submission};
+use sojourn_mail_engine::{
+    Deferral, MessageId, Progress, Reason, RecipientIndex, Stored, Submission,
+};
 use sojourn_smtp::{Address, Enhanced};
 use std::fs::File;
 use std::io::{self, Read};
@@ -283,7 +285,7 @@ fn load_all(database: &Connection, epoch: Epoch) -> Result<Vec<Stored>, Bad> {
                 row.get::<_, Option<i64>>(8)?.map_or(0, |it| it.try_into().unwrap_or(0));
             message.submission.subscribers.push(subscriber);
             if row.get(9)? {
-                message.held.push(number as u32);
+                message.held.push(RecipientIndex(number as u32));
             }
             message.progress.push(progress(row, epoch, place)?);
         }

@@ -2,7 +2,7 @@
 
 use crate::*;
 use sojourn_core::Span;
-use sojourn_mail_engine::{Progress, Reason};
+use sojourn_mail_engine::{Progress, Reason, RecipientIndex};
 use sojourn_smtp::Enhanced;
 
 const EPOCH: Epoch = Epoch { unix_ms: 1_700_000_000_000 };
@@ -24,7 +24,7 @@ fn offer(spool: &mut Spool, text: Vec<u8>) -> MessageId {
 }
 
 fn task(message: MessageId, recipient: u32) -> Task {
-    Task { message, recipient }
+    Task { message, recipient: RecipientIndex(recipient) }
 }
 
 #[test]

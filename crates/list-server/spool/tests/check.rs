@@ -2,7 +2,7 @@
 
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Progress, Reason, Record, Submission, Task,
+    Deferral, MessageId, Obstacle, Progress, Reason, RecipientIndex, Record, Submission, Task,
 };
 use sojourn_mail_spool::{Epoch, Queued, Spool, check, look, repair};
 use sojourn_smtp::Enhanced;
@@ -30,7 +30,7 @@ fn spool(folder: &Path) -> PathBuf {
         spool.offer(Time::ZERO + Span::from_s(1), submission, (&b"x\r\n"[..]).into());
         records.push(Record::Accepted(id));
     }
-    let task = |recipient| Task { message: MessageId(2), recipient };
+    let task = |recipient| Task { message: MessageId(2), recipient: RecipientIndex(recipient) };
     let due = Time::ZERO + Span::from_s(60);
     records.push(Record::Delivered(task(0)));
     records.push(Record::Deferred(
@@ -180,7 +180,7 @@ fn damaged_pages() {
     };
     spool.offer(Time::ZERO, submission, (&b"x\r\n"[..]).into());
     spool.write(&[Record::Accepted(id)]).unwrap();
-    spool.answers().note([Task { message: id, recipient: 5 }]).unwrap();
+    spool.answers().note([Task { message: id, recipient: RecipientIndex(5) }]).unwrap();
     drop(spool);
     let mut bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(15).position(|it| it == b"subscriber01000").unwrap();
@@ -207,7 +207,7 @@ fn answers_are_taken_before_recipients_are_numbered_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = spool(folder.path());
     let mut owner = Spool::open(&path, EPOCH).unwrap();
-    owner.answers().note([Task { message: MessageId(1), recipient: 2 }]).unwrap();
+    owner.answers().note([Task { message: MessageId(1), recipient: RecipientIndex(2) }]).unwrap();
     drop(owner);
     damage(&path, "DELETE FROM recipient WHERE message = 1 AND number = 0");
     let beside = |path: &Path| PathBuf::from(format!("{}-answers", path.display()));

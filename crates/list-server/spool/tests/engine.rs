@@ -118,7 +118,7 @@ impl World<'_> {
             }
             Effect::Report(message, failures) => {
                 for &(recipient, _) in &failures {
-                    let address = self.list[recipient as usize].to_string();
+                    let address = self.list[recipient.index()].to_string();
                     *self.failed.entry(address).or_default() += 1;
                 }
                 Event::Reported(message, failures.iter().map(|&(recipient, _)| recipient).collect())

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sojourn_core::{Span, Time};
-use sojourn_mail_engine::{MessageId, Progress, Record, Submission, Task};
+use sojourn_mail_engine::{MessageId, Progress, RecipientIndex, Record, Submission, Task};
 use sojourn_mail_spool::{Epoch, Repaired, Spool, check, repair};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -64,7 +64,9 @@ fn spool(folder: &Path) -> PathBuf {
         spool.offer(Time::ZERO + Span::from_s(1), submission, text.into());
         let mut records = vec![Record::Accepted(id)];
         let ended = (0..count).filter(|number| number % 3 == 1);
-        records.extend(ended.map(|recipient| Record::Delivered(Task { message: id, recipient })));
+        records.extend(ended.map(|recipient| {
+            Record::Delivered(Task { message: id, recipient: RecipientIndex(recipient) })
+        }));
         spool.write(&records).unwrap();
     }
     path
@@ -219,7 +221,7 @@ fn the_log_ahead_is_damaged() {
     let path = spool(folder.path());
     let mut open = Spool::open(&path, EPOCH).unwrap();
     for recipient in [2, 3, 5] {
-        let task = Task { message: MessageId(30), recipient };
+        let task = Task { message: MessageId(30), recipient: RecipientIndex(recipient) };
         open.write(&[Record::Delivered(task)]).unwrap();
     }
     let other = tempfile::tempdir().unwrap();
@@ -249,7 +251,7 @@ fn answers_are_not_forgotten() {
     let folder = tempfile::tempdir().unwrap();
     let path = spool(folder.path());
     let mut open = Spool::open(&path, EPOCH).unwrap();
-    open.answers().note([Task { message: MessageId(30), recipient: 2 }]).unwrap();
+    open.answers().note([Task { message: MessageId(30), recipient: RecipientIndex(2) }]).unwrap();
     drop(open);
     change(&path, |bytes| bytes[..PAGE].fill(0xa5));
     repair(&path).unwrap().unwrap();
@@ -304,7 +306,9 @@ fn numbers_go_on() {
     let mut open = Spool::open(&path, EPOCH).unwrap();
     for message in [MessageId(71), MessageId(72)] {
         let left = (0..1 + message.0 as u32 % 40).filter(|number| number % 3 != 1);
-        let ended = left.map(|recipient| Record::Delivered(Task { message, recipient }));
+        let ended = left.map(|recipient| {
+            Record::Delivered(Task { message, recipient: RecipientIndex(recipient) })
+        });
         open.write(&ended.collect::<Vec<_>>()).unwrap();
         open.finish(message);
     }

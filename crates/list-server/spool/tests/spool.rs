@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Operation, Progress, Reason, Record, Stored, Submission, Task,
+    Deferral, MessageId, Obstacle, Operation, Progress, Reason, RecipientIndex, Record, Stored,
+    Submission, Task,
 };
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::{Epoch, Spool, SpoolError};
@@ -82,7 +83,7 @@ impl Model {
             .0
             .iter()
             .flat_map(|(&message, stored)| {
-                (0..)
+                RecipientIndex::all()
                     .zip(&stored.progress)
                     .filter(move |(_, progress)| match progress {
                         Progress::Open | Progress::Deferred(_) => open,
@@ -96,7 +97,7 @@ impl Model {
     }
 
     fn set(&mut self, task: Task, progress: Progress) {
-        self.0.get_mut(&task.message).unwrap().progress[task.recipient as usize] = progress;
+        self.0.get_mut(&task.message).unwrap().progress[task.recipient.index()] = progress;
     }
 
     /// The record of `step`, if there is somebody for it; it is offered to `spool` where it has to.
@@ -198,7 +199,7 @@ fn a_finished_message_leaves_and_its_number_is_not_given_again() {
     let mut spool = Spool::open(&path, EPOCH).unwrap();
     let id = spool.next_id();
     spool.offer(Time::ZERO, submission(id, 2, b"x\r\n"), (&b"x\r\n"[..]).into());
-    let task = |recipient| Task { message: id, recipient };
+    let task = |recipient| Task { message: id, recipient: RecipientIndex(recipient) };
     spool.write(&[Record::Accepted(id), Record::Delivered(task(1))]).unwrap();
     spool.finish(id);
     spool.write(&[]).unwrap();
@@ -228,7 +229,9 @@ fn room_that_is_free_goes_back_to_the_system() {
     let ids = [&large[..], b"x\r\n", &large].map(|text| write(&mut spool, text));
     let stored = spool.load().unwrap();
     let end = |spool: &mut Spool, message| {
-        let ended = [0, 1].map(|recipient| Record::Delivered(Task { message, recipient }));
+        let ended = [0, 1]
+            .map(RecipientIndex)
+            .map(|recipient| Record::Delivered(Task { message, recipient }));
         spool.finish(message);
         spool.write(&ended).unwrap();
         spool.shrink().unwrap();

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Progress, Reason, Record, Submission, Task,
+    Deferral, MessageId, Obstacle, Progress, Reason, RecipientIndex, Record, Submission, Task,
 };
 use sojourn_mail_spool::{Epoch, Spool, Tried, Waiting, check, repair, waiting};
 use sojourn_smtp::Enhanced;
@@ -19,7 +19,7 @@ fn deferred(message: u64, recipient: u32, at: u64, host: Option<&str>, text: &st
     let reason = Reason { status: Enhanced(4, 2, 2), text: text.into() };
     let due = seconds(at + 60);
     Record::Deferred(
-        Task { message: MessageId(message), recipient },
+        Task { message: MessageId(message), recipient: RecipientIndex(recipient) },
         Deferral { times: 1, first: seconds(at), due },
         Box::new(Obstacle { at: seconds(at), host: host.map(Into::into), reason }),
     )
@@ -82,7 +82,9 @@ fn the_last_attempt_is_told() {
     spool.write(&[deferred(3, 0, 11, None, "no route")]).unwrap();
     let found = waiting(&path).unwrap();
     assert_eq!(found[0].last, last(None, 11, "no route"));
-    let delivered = |recipient| Record::Delivered(Task { message: MessageId(3), recipient });
+    let delivered = |recipient| {
+        Record::Delivered(Task { message: MessageId(3), recipient: RecipientIndex(recipient) })
+    };
     spool.write(&[delivered(0)]).unwrap();
     let found = waiting(&path).unwrap();
     assert_eq!(found[0].last, last(Some("mx2.x.example"), 9, "450 later"));

@@ -1,141 +1,79 @@
 //! Destinations: recipient domains, their queues and what is known of their hosts.
 
+mod line;
 mod routes;
+mod table;
 
-use crate::Engine;
+pub(crate) use routes::{Resolved, Routes, literal};
+pub(crate) use table::Destinations;
+
 use crate::clock::rebase_clock;
 use crate::config::Config;
 use crate::event::{SessionId, Task};
-use crate::eviction::{ClockHand, place};
+use crate::ids::EnvelopeId;
 use crate::message::DeliveryBatch;
 use crate::policy::DomainLimits;
 use crate::reason::Reason;
 use sojourn_core::{Span, Time};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// So many round trips of transactions that carry one recipient each are worth another session: to
+/// set one up takes three.
+const WORTH_A_SESSION: usize = 8;
+
+/// A host that takes longer for a transaction thinks rather than being far: a window does not help
+/// there, and sessions share the thinking.
+pub(crate) const QUICK: Span = Span::from_s(1);
 
 /// One recipient domain.
 #[derive(Debug)]
-pub(super) struct Destination {
-    pub(super) name: Arc<str>,
-    pub(super) routes: Routes,
+pub(crate) struct Destination {
+    pub(crate) name: Arc<str>,
+    pub(crate) routes: Routes,
     /// Recipients that are not at their end on stable storage.
-    pub(super) wanted: u32,
+    pub(crate) wanted: u32,
     /// Whether it was wanted since it was last thought of forgetting it.
-    recent: bool,
+    pub(crate) recent: bool,
     /// Failures of its name servers in a row, and when the first was.
-    pub(super) failures: u32,
-    pub(super) first_failure: Time,
+    pub(crate) failures: u32,
+    pub(crate) first_failure: Time,
     /// Work for the next session that is free, or for one to be opened.
-    pub(super) queue: VecDeque<DeliveryBatch>,
+    pub(crate) queue: VecDeque<DeliveryBatch>,
     /// Recipients that wait for the domain to be reachable, until `retry_at`.
-    pub(super) stalled: Vec<Task>,
-    pub(super) retry_at: Time,
+    pub(crate) stalled: Vec<Task>,
+    pub(crate) retry_at: Time,
     /// Why it was not reachable last.
-    pub(super) trouble: Option<Reason>,
+    pub(crate) trouble: Option<Reason>,
     /// Recipients that were refused for now, each with its retry time.
-    pub(super) later: BTreeSet<(Time, Task)>,
+    pub(crate) later: BTreeSet<(Time, Task)>,
     /// Open sessions without work, the oldest first.
-    pub(super) idle: Vec<SessionId>,
+    pub(crate) idle: Vec<SessionId>,
     /// All its sessions, and those of them that will be free in a moment: not ready yet, or
     /// between two transactions.
-    pub(super) sessions: u32,
-    pub(super) soon_free: u32,
-    /// Whether it stands in one of the lines for a session.
-    pub(super) lined_up: bool,
+    pub(crate) sessions: u32,
+    pub(crate) soon_free: u32,
+    /// Whether it stands in one of the lines.
+    pub(crate) lined_up: bool,
     /// Its place in the line of all, also while its names are looked up.
-    pub(super) place_in_line: Option<u64>,
+    pub(crate) place_in_line: Option<u64>,
     /// When its timer rings next.
-    pub(super) alarm: Time,
+    pub(crate) alarm: Time,
     /// How long attempts took lately.
-    pub(super) delay: Option<Span>,
+    pub(crate) delay: Option<Span>,
     /// How long after a first refusal it accepted a recipient.
-    pub(super) learned: Option<Span>,
+    pub(crate) learned: Option<Span>,
     /// How many recipients it takes in one transaction, as far as is known.
-    pub(super) most_recipients: u32,
+    pub(crate) most_recipients: u32,
     /// How many sessions it may have.
-    pub(super) most_sessions: u32,
+    pub(crate) most_sessions: u32,
     /// How long after a transaction the next may begin, and when the next may.
-    pub(super) gap: Span,
-    pub(super) open_from: Time,
-}
-
-/// Where a destination's mail goes.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Routes {
-    Unknown,
-    /// The name servers are asked, until this time.
-    Asking(Time),
-    /// Hosts, best first; until this time.
-    Known(Vec<Route>, Time),
-}
-
-/// A host that takes a destination's mail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Route {
-    pub(super) preference: u16,
-    pub(super) host: u32,
-    pub(super) name: Arc<str>,
-}
-
-/// All destinations, numbered as they become known; the number of one that is forgotten is given
-/// again.
-#[derive(Debug, Default)]
-pub(super) struct Destinations {
-    pub(super) list: Vec<Destination>,
-    by_name: BTreeMap<Arc<str>, u32>,
-    free: Vec<u32>,
-    hand: ClockHand,
-}
-
-impl Destinations {
-    pub(super) fn find(&self, name: &str) -> Option<u32> {
-        self.by_name.get(name).copied()
-    }
-
-    /// How many are known.
-    pub(super) fn known(&self) -> usize {
-        self.by_name.len()
-    }
-
-    /// The number of a domain, which is likely to be `guess`.
-    pub(super) fn find_or_add(&mut self, name: &str, guess: Option<u32>, config: &Config) -> u32 {
-        let guessed = guess.filter(|&it| *self.list[it as usize].name == *name);
-        if let Some(known) = guessed.or_else(|| self.find(name)) {
-            self.list[known as usize].recent = true;
-            return known;
-        }
-        let name: Arc<str> = name.into();
-        let new = Destination::new(name.clone(), config);
-        let number = place(&mut self.list, &mut self.free, new);
-        self.by_name.insert(name, number);
-        number
-    }
-
-    /// A destination without mail now and lately, where there are more than `most`. One that may have
-    /// another transaction only later is remembered until then.
-    pub(super) fn forgettable(&mut self, now: Time, most: u32) -> Option<u32> {
-        if self.known() <= most as usize {
-            return None;
-        }
-        self.hand.find(&mut self.list, |it| match it.is_at_rest() && !it.is_paced(now) {
-            true => !std::mem::take(&mut it.recent),
-            false => false,
-        })
-    }
-
-    /// Forgets one; where its mail went.
-    pub(super) fn forget(&mut self, number: u32, config: &Config) -> Routes {
-        let nobody = Destination::new("".into(), config);
-        let gone = std::mem::replace(&mut self.list[number as usize], nobody);
-        self.by_name.remove(&gone.name);
-        self.free.push(number);
-        gone.routes
-    }
+    pub(crate) gap: Span,
+    pub(crate) open_from: Time,
 }
 
 impl Destination {
-    fn new(name: Arc<str>, config: &Config) -> Destination {
+    pub(crate) fn new(name: Arc<str>, config: &Config) -> Destination {
         let mut new = Destination {
             name,
             routes: Routes::Unknown,
@@ -166,7 +104,7 @@ impl Destination {
     }
 
     /// Takes on the limits that are set for it.
-    pub(super) fn set_limits(&mut self, config: &Config) {
+    pub(crate) fn set_limits(&mut self, config: &Config) {
         let own = config.domain.iter().find(|it| it.is_for(&self.name));
         let limit = config.limits.destination;
         self.most_sessions = own.and_then(|it| it.sessions).map_or(limit, |it| it.min(limit)).get();
@@ -174,26 +112,24 @@ impl Destination {
     }
 
     /// Whether it may have another transaction only later.
-    pub(super) fn is_paced(&self, now: Time) -> bool {
+    pub(crate) fn is_paced(&self, now: Time) -> bool {
         now < self.open_from
     }
 
     /// Whether nothing refers to it. A free slot, which has no name, is not at rest.
-    fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_at_rest(&self) -> bool {
         let has_work = self.wanted > 0 || !self.queue.is_empty() || !self.stalled.is_empty();
         let is_wanted = has_work || !self.later.is_empty() || self.sessions > 0 || self.lined_up;
         !(is_wanted || matches!(self.routes, Routes::Asking(_)) || self.name.is_empty())
     }
 
-    pub(super) fn rebase_clock(&mut self, by: Span) {
+    pub(crate) fn rebase_clock(&mut self, by: Span) {
         for time in
             [&mut self.first_failure, &mut self.retry_at, &mut self.alarm, &mut self.open_from]
         {
             rebase_clock(time, by);
         }
-        if let Routes::Asking(until) | Routes::Known(_, until) = &mut self.routes {
-            rebase_clock(until, by);
-        }
+        self.routes.rebase_clock(by);
         self.queue.iter_mut().for_each(|batch| rebase_clock(&mut batch.queued, by));
         let earlier = |(mut due, task)| {
             rebase_clock(&mut due, by);
@@ -203,7 +139,7 @@ impl Destination {
     }
 
     /// When it has to be looked at next, if nothing happens.
-    pub(super) fn next_alarm(&self, now: Time) -> Time {
+    pub(crate) fn next_alarm(&self, now: Time) -> Time {
         let asking = match self.routes {
             Routes::Asking(until) => until,
             _ => Time::NEVER,
@@ -215,15 +151,94 @@ impl Destination {
     }
 
     /// An attempt took this long; recent ones count most.
-    pub(super) fn took(&mut self, span: Span) {
+    pub(crate) fn took(&mut self, span: Span) {
         self.delay = Some(match self.delay {
             None => span,
             Some(before) => Span::from_ps(before.ps() / 4 * 3 + span.ps() / 4),
         });
     }
 
+    /// How many sessions its queue is worth, up to its limit, where each of its recipients has a
+    /// separate transaction, and `window` of these are under way at a time.
+    pub(crate) fn sessions_worth(&self, window: usize) -> usize {
+        let most = self.most_sessions as usize;
+        let worth = WORTH_A_SESSION.saturating_mul(window);
+        // Each batch is worth a part of one at least.
+        let batches = self.queue.iter().take(most.saturating_mul(worth));
+        let recipients: usize = batches.map(|batch| batch.recipients.len()).sum();
+        recipients.div_ceil(worth).min(most)
+    }
+
+    /// A session less is open; whether that would have been free in a moment.
+    pub(crate) fn remove_session(&mut self, was_soon_free: bool) {
+        self.sessions -= 1;
+        self.soon_free -= u32::from(was_soon_free);
+    }
+
+    /// Whether its sessions are enough for its queue, which is `worth` so many where each recipient has
+    /// a separate transaction, or as many as it may have.
+    pub(crate) fn has_enough_sessions(&self, worth: Option<usize>) -> bool {
+        // One at a time is enough where transactions have to be apart.
+        let enough = match worth {
+            _ if self.gap > Span::ZERO => self.soon_free >= 1,
+            Some(worth) => self.sessions as usize >= worth,
+            None => self.soon_free as usize >= self.queue.len(),
+        };
+        enough || self.sessions >= self.most_sessions
+    }
+
+    /// Whether a transaction takes so little time that what it takes is the way there.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.delay.is_none_or(|delay| delay < QUICK)
+    }
+
+    /// The name servers did not answer: how many times in a row, and when not for the first time.
+    pub(crate) fn lose_routes(&mut self, now: Time) -> (u32, Time) {
+        self.routes = Routes::Unknown;
+        if self.failures == 0 {
+            self.first_failure = now;
+        }
+        self.failures += 1;
+        (self.failures, self.first_failure)
+    }
+
+    /// Sets aside all that is queued until a time: which these are, and the envelopes that they leave.
+    pub(crate) fn stall(&mut self, until: Time) -> (Vec<Task>, Vec<EnvelopeId>) {
+        self.place_in_line = None;
+        let (already, mut envelopes) = (self.stalled.len(), Vec::new());
+        for batch in self.queue.drain(..) {
+            let task = |recipient| Task { message: batch.message, recipient };
+            self.stalled.extend(batch.recipients.into_iter().map(task));
+            envelopes.push(batch.envelope);
+        }
+        if !self.stalled.is_empty() {
+            self.retry_at = until;
+        }
+        (self.stalled[already..].to_vec(), envelopes)
+    }
+
+    /// Takes those out of the ones that wait for their time.
+    pub(crate) fn take_later(&mut self, is_meant: impl Fn(Task) -> bool) -> Vec<Task> {
+        let later = std::mem::take(&mut self.later);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            later.into_iter().partition(|&(_, task)| is_meant(task));
+        self.later = BTreeSet::from_iter(left);
+        taken.into_iter().map(|(_, task)| task).collect()
+    }
+
+    /// Takes those that wait for the domain to be reachable: it is tried at once.
+    pub(crate) fn take_stalled(&mut self) -> Vec<Task> {
+        self.retry_at = Time::NEVER;
+        std::mem::take(&mut self.stalled)
+    }
+
+    /// A recipient was delivered to, so long after it was first refused.
+    pub(crate) fn learn(&mut self, after: Span) {
+        self.learned = Some(self.learned.map_or(after, |before| before.min(after)));
+    }
+
     /// Takes all whose time has come.
-    pub(super) fn take_due(&mut self, now: Time) -> Vec<Task> {
+    pub(crate) fn take_due(&mut self, now: Time) -> Vec<Task> {
         let mut due = Vec::new();
         while let Some(&(at, task)) = self.later.first()
             && at <= now
@@ -232,52 +247,8 @@ impl Destination {
             due.push(task);
         }
         if self.retry_at <= now {
-            self.retry_at = Time::NEVER;
-            due.append(&mut self.stalled);
+            due.append(&mut self.take_stalled());
         }
         due
-    }
-}
-
-impl Engine {
-    /// How many destinations and hosts are known.
-    pub fn remembered(&self) -> (usize, usize) {
-        (self.destinations.known(), self.hosts.known())
-    }
-
-    /// The destination of one more recipient, which is likely to be `guess`.
-    pub(super) fn want(&mut self, domain: &str, guess: Option<u32>) -> u32 {
-        let number = self.destinations.find_or_add(domain, guess, &self.config);
-        self.destinations.list[number as usize].wanted += 1;
-        self.recipients += 1;
-        // Two for each that comes: after a rush there are as few again.
-        for _ in 0..2 {
-            let most = self.config.limits.remembered.get();
-            let Some(old) = self.destinations.forgettable(self.now, most) else { break };
-            let routes = self.destinations.forget(old, &self.config);
-            self.release(&routes);
-        }
-        number
-    }
-
-    /// One recipient less.
-    pub(super) fn unwant(&mut self, destination: u32) {
-        self.destinations.list[destination as usize].wanted -= 1;
-        self.recipients -= 1;
-    }
-
-    /// The mail of `destination` goes elsewhere; the hosts of the new routes are retained already.
-    pub(super) fn set_routes(&mut self, destination: u32, routes: Routes) {
-        let known = &mut self.destinations.list[destination as usize].routes;
-        let before = std::mem::replace(known, routes);
-        self.release(&before);
-    }
-
-    fn release(&mut self, routes: &Routes) {
-        if let Routes::Known(hosts, _) = routes {
-            for route in hosts {
-                self.hosts.list[route.host as usize].routed -= 1;
-            }
-        }
     }
 }

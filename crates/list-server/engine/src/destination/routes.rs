@@ -1,117 +1,79 @@
 //! Where the mail of a domain goes.
 
-use super::{Route, Routes};
-use crate::Engine;
-use crate::event::{Answer, Effect, Entry, MailHost, Task};
-use crate::policy::timeouts::Timeouts;
+use crate::clock::rebase_clock;
+use crate::event::{Answer, MailHost};
+use crate::host::Route;
+use crate::own_hosts::OwnHosts;
 use crate::reason::{Reason, status};
 use sojourn_core::{Span, Time};
-use std::sync::Arc;
+use sojourn_smtp::Address;
+use std::net::IpAddr;
 
-impl Engine {
-    pub(crate) fn ask(&mut self, destination: u32) {
-        let this = &self.destinations.list[destination as usize];
-        if let Some(literal) = literal(&this.name) {
-            let name = Arc::clone(&this.name);
-            let host =
-                MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
-            self.set_routes(destination, Routes::Asking(Time::NEVER));
-            return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
-        }
-        let until = self.now + self.config.timeouts.steps(this.failures).resolve;
-        self.effects.push(Effect::Resolve(Arc::clone(&this.name)));
-        self.set_routes(destination, Routes::Asking(until));
-        self.set_destination_alarm(destination);
+/// Where a destination's mail goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Routes {
+    Unknown,
+    /// The name servers are asked, until this time.
+    Asking(Time),
+    /// Hosts, best first; until this time.
+    Known(Vec<Route>, Time),
+}
+
+impl Routes {
+    /// Hosts that are known for so long from `now` on, and at least for now: an answer of no lifetime
+    /// would be asked for without end.
+    pub(crate) fn known(hosts: Vec<Route>, now: Time, lifetime: Span) -> Routes {
+        let until = Time::from_ps(now.ps().saturating_add(lifetime.ps()));
+        Routes::Known(hosts, until.max(now + Span::from_s(1)))
     }
 
-    pub(crate) fn resolved(&mut self, domain: &str, answer: Answer) {
-        let Some(destination) = self.destinations.find(domain) else { return };
-        let this = &mut self.destinations.list[destination as usize];
-        if !matches!(this.routes, Routes::Asking(_)) {
-            return;
+    /// The hosts, where they are known.
+    pub(crate) fn hosts(&self) -> &[Route] {
+        match self {
+            Routes::Known(hosts, _) => hosts,
+            Routes::Unknown | Routes::Asking(_) => &[],
         }
-        this.routes = Routes::Unknown;
+    }
+
+    pub(super) fn rebase_clock(&mut self, by: Span) {
+        if let Routes::Asking(until) | Routes::Known(_, until) = self {
+            rebase_clock(until, by);
+        }
+    }
+}
+
+/// What an answer of the name servers means for a domain's mail.
+#[derive(Debug)]
+pub(crate) enum Resolved {
+    /// It goes to one of these hosts, which holds for so long.
+    To(Vec<MailHost>, Span),
+    /// It has to be asked again; why.
+    NotNow(String),
+    /// It goes nowhere; why.
+    Never(Reason),
+}
+
+impl Resolved {
+    /// What `answer` means for `domain`, where the server `hello` is at `own`.
+    pub(crate) fn of(answer: Answer, domain: &str, own: &OwnHosts, hello: &str) -> Resolved {
+        let never = |status, why: &str| Resolved::Never(Reason::new(status, why));
         match answer {
             Answer::Hosts { mut hosts, lifetime } if hosts.iter().any(has_address) => {
-                self.without_own_hosts(&mut hosts);
+                own.drop_from(&mut hosts, hello);
                 if hosts.is_empty() {
-                    let why = format!("mail for {domain} loops back to myself");
-                    return self.give_up(destination, &Reason::new(status::LOOPS, why));
-                }
-                if !hosts.iter().any(has_address) {
+                    never(status::LOOPS, &format!("mail for {domain} loops back to myself"))
+                } else if !hosts.iter().any(has_address) {
                     let why = "no mail host is found that is preferred to this one";
-                    return self.unresolved(destination, why.into());
+                    Resolved::NotNow(why.into())
+                } else {
+                    Resolved::To(hosts, lifetime)
                 }
-                self.destinations.list[destination as usize].failures = 0;
-                let until = Time::from_ps(self.now.ps().saturating_add(lifetime.ps()));
-                let routes = self.ordered(destination, hosts);
-                // Known at least for now: an answer of no lifetime would be asked for without end.
-                let until = until.max(self.now + Span::from_s(1));
-                self.set_routes(destination, Routes::Known(routes, until));
-                self.look_at(destination);
             }
-            Answer::NoSuchDomain => {
-                let reason = Reason::new(status::NO_SUCH_DOMAIN, "there is no such domain");
-                self.give_up(destination, &reason);
-            }
+            Answer::NoSuchDomain => never(status::NO_SUCH_DOMAIN, "there is no such domain"),
             Answer::Hosts { .. } | Answer::NoMail => {
-                let reason = Reason::new(status::NO_MAIL, "the domain takes no mail");
-                self.give_up(destination, &reason);
+                never(status::NO_MAIL, "the domain takes no mail")
             }
-            Answer::Failed(why) => self.unresolved(destination, why),
-        }
-    }
-
-    /// Hosts by preference; those of one preference in random order (RFC 5321 section 5.1).
-    fn ordered(&mut self, destination: u32, hosts: Vec<MailHost>) -> Vec<Route> {
-        let chance = |i| self.chance("preference", destination.into(), i);
-        let mut ranked: Vec<_> =
-            (0..).zip(hosts).map(|(i, it)| (it.preference, chance(i), it)).collect();
-        ranked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let mut routes: Vec<Route> = Vec::new();
-        for (preference, _, MailHost { name, addresses, .. }) in ranked {
-            for address in addresses {
-                let host = self.hosts.find_or_add(address, &self.config.limits);
-                if routes.iter().all(|known| known.host != host) {
-                    self.hosts.list[host as usize].routed += 1;
-                    routes.push(Route { preference, host, name: Arc::clone(&name) });
-                }
-            }
-        }
-        routes
-    }
-
-    /// The name servers did not answer, or not for now.
-    pub(crate) fn unresolved(&mut self, destination: u32, why: String) {
-        let now = self.now;
-        let this = &mut self.destinations.list[destination as usize];
-        this.routes = Routes::Unknown;
-        if this.failures == 0 {
-            this.first_failure = now;
-        }
-        this.failures += 1;
-        let (times, first) = (this.failures, this.first_failure);
-        let until = now + self.host_wait("name servers", destination.into(), times, first);
-        let name = Arc::clone(&self.destinations.list[destination as usize].name);
-        let reason = Reason::new(status::NAME_SERVERS, why);
-        self.destinations.list[destination as usize].trouble = Some(reason.clone());
-        self.effects.push(Effect::Log(Entry::DomainDown(name, until, reason)));
-        self.stall(destination, until);
-    }
-
-    /// All recipients at this domain fail: it takes no mail.
-    fn give_up(&mut self, destination: u32, reason: &Reason) {
-        let this = &mut self.destinations.list[destination as usize];
-        this.place_in_line = None;
-        let queue = std::mem::take(&mut this.queue);
-        for batch in queue {
-            for recipient in batch.recipients {
-                let task = Task { message: batch.message, recipient };
-                if self.is_waiting(task) {
-                    self.fail_unsent(task, reason.clone());
-                }
-            }
-            self.done(batch.envelope);
+            Answer::Failed(why) => Resolved::NotNow(why),
         }
     }
 }
@@ -120,6 +82,7 @@ fn has_address(host: &MailHost) -> bool {
     !host.addresses.is_empty()
 }
 
-fn literal(domain: &str) -> Option<std::net::IpAddr> {
-    format!("x@{domain}").parse::<sojourn_smtp::Address>().ok()?.literal()
+/// The address that a domain is, where it is an address literal (RFC 5321 section 4.1.3).
+pub(crate) fn literal(domain: &str) -> Option<IpAddr> {
+    format!("x@{domain}").parse::<Address>().ok()?.literal()
 }

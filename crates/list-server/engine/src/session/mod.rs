@@ -1,52 +1,36 @@
 //! The sessions that are not closed, and their states.
 
+mod state;
 mod table;
-mod transaction;
 
+pub(crate) use state::{Resume, Sending, SessionEvent, SessionState, Transaction};
 pub(crate) use table::Sessions;
 
 use crate::clock::rebase_clock;
-use crate::event::{Effect, Relay, SessionId};
+use crate::destination::QUICK;
+use crate::event::Relay;
 use crate::host::Host;
-use crate::message::DeliveryBatch;
+use crate::ids::{DestinationId, HostId, NetworkId};
 use crate::policy::timeouts::Steps;
-use crate::reason::{End, Reason, status};
-use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
-use sojourn_smtp::client::{Client, Framing, Output, Step};
-use std::collections::VecDeque;
-use transaction::QUICK;
+use sojourn_smtp::client::{Client, Step};
 
 /// One session.
-#[expect(clippy::struct_excessive_bools, reason = "they become an enum of states")]
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) destination: u32,
-    pub(super) host: u32,
-    pub(super) network: u32,
+    pub(super) destination: DestinationId,
+    pub(super) host: HostId,
+    pub(super) network: NetworkId,
     pub(super) relay: Relay,
+    pub(super) state: SessionState,
     /// Whether its host did not answer last time.
     pub(super) probe: bool,
-    /// Whether the server has greeted it, and whether it was ready at least once.
-    pub(super) greeted: bool,
-    pub(super) ready: bool,
-    /// Whether it will be free in a moment.
-    pub(super) soon_free: bool,
     pub(super) client: Client,
-    connected: bool,
-    pub(super) quitting: bool,
-    /// How many writes have to be done for what was said to it, and whether it waits for them.
-    pub(super) unwritten: u32,
-    pub(super) waits: bool,
-    /// A text that waits for that: its commands were sent early.
-    pub(super) text: Option<Framing>,
     steps: Steps,
     deadline: Time,
     alarm: Time,
     /// When it began, or took up work: the connection counts towards its first attempt.
     pub(super) since: Time,
-    /// Its transactions under way, in the order in which they are answered.
-    pub(super) under_way: VecDeque<UnderWay>,
     /// Transactions that it has begun, and of these those that were answered.
     pub(super) begun: u32,
     pub(super) answered: u32,
@@ -60,23 +44,10 @@ pub(super) struct Session {
 /// one more, as in the slow start of TCP.
 const FIRST_WINDOW: usize = 4;
 
-/// A transaction under way.
-#[derive(Debug)]
-pub(super) struct UnderWay {
-    pub(super) batch: DeliveryBatch,
-    /// When the attempt began, and when its transaction.
-    pub(super) since: Time,
-    pub(super) began: Time,
-    /// Whether the one before it was not answered by then.
-    pub(super) early: bool,
-    /// Whether its text goes out with its commands, where the host takes that.
-    pub(super) whole: bool,
-}
-
 impl Session {
     pub(super) fn new(
-        destination: u32,
-        number: u32,
+        destination: DestinationId,
+        number: HostId,
         host: &Host,
         relay: Relay,
         steps: Steps,
@@ -88,21 +59,13 @@ impl Session {
             host: number,
             network: host.network,
             relay,
+            state: SessionState::Connecting,
             probe: host.failures > 0,
-            greeted: false,
-            ready: false,
-            soon_free: true,
             client,
-            connected: false,
-            quitting: false,
-            unwritten: 0,
-            waits: false,
-            text: None,
             steps,
             deadline: Time::NEVER,
             alarm: Time::NEVER,
             since: now,
-            under_way: VecDeque::new(),
             begun: 0,
             answered: 0,
             pipelines: false,
@@ -114,261 +77,55 @@ impl Session {
         for time in [&mut self.deadline, &mut self.alarm, &mut self.since] {
             rebase_clock(time, by);
         }
-        for UnderWay { batch, since, began, .. } in &mut self.under_way {
-            [&mut batch.queued, since, began].into_iter().for_each(|time| rebase_clock(time, by));
-        }
-    }
-
-    /// The transaction of `batch` begins.
-    pub(super) fn start(&mut self, batch: DeliveryBatch, whole: bool, now: Time) {
-        let since = if self.begun > 0 { now } else { self.since };
-        let early = !self.under_way.is_empty();
-        self.under_way.push_back(UnderWay { batch, since, began: now, early, whole });
-        self.begun += 1;
+        self.state.rebase_clock(by);
     }
 
     /// A transaction was answered that took so long.
-    pub(super) fn has_answered(&mut self, took: Span) {
+    fn has_answered(&mut self, took: Span) {
         self.answered += 1;
         self.window = if took < QUICK { self.window + 1 } else { FIRST_WINDOW };
     }
 
-    pub(super) fn step(&self) -> Step {
-        if self.connected { self.client.step() } else { Step::Connect }
+    /// Counts the time of its present step from now on; when its timer is to ring, where that is sooner
+    /// than it does.
+    pub(super) fn set_deadline(&mut self, now: Time, idle: Span) -> Option<Time> {
+        self.deadline = now + self.steps.of(self.step(), idle);
+        (self.deadline < self.alarm).then(|| {
+            self.alarm = self.deadline;
+            self.alarm
+        })
+    }
+
+    /// Its timer rang: what its time is out for.
+    pub(super) fn ring(&mut self, at: Time, now: Time) -> Ring {
+        if self.alarm > at {
+            return Ring::Nothing;
+        }
+        self.alarm = Time::NEVER;
+        if self.is_waiting_for_storage() {
+            return Ring::Nothing;
+        }
+        if self.deadline > now {
+            self.alarm = self.deadline;
+            return Ring::Later(self.deadline);
+        }
+        Ring::TimeOut(self.step())
     }
 }
 
-impl Engine {
-    /// Counts the time of a session's present step from now on.
-    pub(super) fn set_deadline(&mut self, id: SessionId) {
-        let idle = self.config.limits.idle;
-        let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.deadline = self.now + session.steps.of(session.step(), idle);
-        if session.deadline < session.alarm {
-            session.alarm = session.deadline;
-            self.timers.schedule(session.alarm, Timer::Session(id));
-        }
-    }
-
-    pub(super) fn session_alarm(&mut self, at: Time, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        if session.alarm > at {
-            return;
-        }
-        session.alarm = Time::NEVER;
-        if session.waits || session.text.is_some() {
-            return;
-        }
-        if session.deadline > self.now {
-            session.alarm = session.deadline;
-            return self.timers.schedule(session.deadline, Timer::Session(id));
-        }
-        match session.step() {
-            Step::Idle => self.quit(id),
-            step => {
-                self.effects.push(Effect::Close(id));
-                let why = format!("no answer in time ({})", name_of(step));
-                self.end(id, End::TimedOut, Reason::new(status::NO_ANSWER, why));
-            }
-        }
-    }
-
-    pub(super) fn connected(&mut self, id: SessionId) {
-        if let Some(session) = self.sessions.get_mut(id) {
-            session.connected = true;
-            self.set_deadline(id);
-        }
-    }
-
-    pub(super) fn received(&mut self, id: SessionId, bytes: &[u8]) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let (before, mut outputs) = (session.step(), self.spare.pop().unwrap_or_default());
-        session.client.received(bytes, &mut outputs);
-        if before == Step::Greeting && session.step() == Step::Hello {
-            session.greeted = true;
-            self.hosts.list[session.host as usize].established += 1;
-        }
-        let session = &self.sessions[id];
-        // A server that lets its bytes trickle gains no time by it.
-        if !outputs.is_empty() || session.step() != before {
-            self.set_deadline(id);
-        }
-        self.perform(id, outputs);
-        self.begin_early(id);
-    }
-
-    /// Some of what is to be sent is written, and so many messages wholly.
-    pub(super) fn written(&mut self, id: SessionId, messages: u32) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        if session.client.is_sending() {
-            (0..messages).for_each(|_| session.client.written());
-            self.set_deadline(id);
-            if messages > 0 {
-                self.begin_early(id);
-            }
-        }
-    }
-
-    pub(super) fn secured(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        if session.client.is_securing() {
-            let mut outputs = self.spare.pop().unwrap_or_default();
-            session.client.secured(&mut outputs);
-            self.set_deadline(id);
-            self.perform(id, outputs);
-        }
-    }
-
-    pub(super) fn closed(&mut self, id: SessionId, why: String) {
-        if self.sessions.get(id).is_some() {
-            self.end(id, End::Dropped, Reason::new(status::LOST, why));
-        }
-    }
-
-    /// Does what the client's side of a session wants done.
-    pub(super) fn perform(&mut self, id: SessionId, mut outputs: Vec<Output>) {
-        for output in outputs.drain(..) {
-            match output {
-                Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
-                Output::Body(framing) => {
-                    let session =
-                        self.sessions.get_mut(id).expect("an event names an open session");
-                    session.text = Some(framing);
-                    self.send_text(id);
-                }
-                Output::StartTls => self.effects.push(Effect::StartTls(id)),
-                Output::Settled(verdicts) => self.settled(id, verdicts),
-                Output::Ready => self.session_ready(id),
-                Output::Lost(loss, verdicts) => {
-                    self.effects.push(Effect::Close(id));
-                    self.lost(id, loss, verdicts);
-                }
-                Output::Close => {
-                    self.effects.push(Effect::Close(id));
-                    self.end(id, End::Quit, Reason::new(status::LOST, "it was ended"));
-                }
-            }
-        }
-        self.spare.push(outputs);
-    }
-
-    /// Sends the text that the session is to send, of the transaction whose commands were sent last;
-    /// unless the one before it is being written, where a crash repeats no more than one.
-    pub(super) fn send_text(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(id).expect("an event names an open session");
-        if session.unwritten > 0 && session.under_way.back().is_some_and(|it| !it.whole) {
-            return;
-        }
-        let Some(framing) = session.text.take() else { return };
-        let last = self.sessions[id].under_way.back().expect("a transaction is under way");
-        let own = self.recipient_named(&last.batch);
-        self.effects.push(Effect::SendBody(id, last.batch.message, own, framing));
-        self.set_deadline(id);
-    }
-
-    fn session_ready(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.ready = true;
-        let can = session.client.extensions();
-        self.hosts.list[session.host as usize].takes_whole = can.pipelining && can.chunking;
-        self.go_on(id);
-    }
-
-    /// A session is open and has no transaction: it begins the next, or waits.
-    pub(super) fn go_on(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.waits = session.unwritten > 0;
-        if session.waits {
-            return;
-        }
-        if std::mem::take(&mut session.soon_free) {
-            self.destinations.list[session.destination as usize].soon_free -= 1;
-        }
-        if self.has_had_its_turn(id) {
-            return self.quit(id);
-        }
-        while !self.journal.failing {
-            let destination = self.sessions[id].destination as usize;
-            let destination = &mut self.destinations.list[destination];
-            if destination.is_paced(self.now) {
-                break;
-            }
-            let Some(batch) = destination.queue.pop_front() else { break };
-            if let Some(batch) = self.fit(id, batch) {
-                self.begin(id, batch);
-                return self.begin_early(id);
-            }
-        }
-        let destination = self.sessions[id].destination;
-        self.idle.insert(id);
-        let idle = &mut self.destinations.list[destination as usize].idle;
-        let place = idle.partition_point(|&older| older < id);
-        idle.insert(place, id);
-        self.set_deadline(id);
-        self.look_at(destination);
-    }
-
-    /// Nothing new begins: sessions without a transaction end.
-    pub(super) fn stop(&mut self) {
-        self.stopping = true;
-        for progress in
-            self.envelopes.iter_mut().map(|it| it.1).filter(|progress| !progress.unsaved.is_empty())
-        {
-            self.journal.push_file(std::mem::take(&mut progress.unsaved), None);
-        }
-        for id in self.sessions.ids() {
-            let session = &self.sessions[id];
-            if self.idle.contains(&id) {
-                self.quit(id);
-            } else if !session.ready {
-                self.effects.push(Effect::Close(id));
-                self.end(id, End::Dropped, Reason::new(status::LOST, "the server is stopping"));
-            }
-        }
-    }
-
-    /// An idle session takes up its destination's work.
-    pub(super) fn take_up(&mut self, id: SessionId) {
-        self.leave_idle(id);
-        self.sessions.get_mut(id).expect("an event names an open session").since = self.now;
-        self.go_on(id);
-    }
-
-    pub(super) fn leave_idle(&mut self, id: SessionId) {
-        if self.idle.remove(&id) {
-            let destination = self.sessions[id].destination as usize;
-            self.destinations.list[destination].idle.retain(|&other| other != id);
-        }
-    }
-
-    pub(super) fn quit(&mut self, id: SessionId) {
-        self.leave_idle(id);
-        let session = self.sessions.get_mut(id).expect("an event names an open session");
-        session.quitting = true;
-        let mut outputs = self.spare.pop().unwrap_or_default();
-        session.client.quit(&mut outputs);
-        self.set_deadline(id);
-        self.perform(id, outputs);
-    }
-
-    /// Whether others wait for what this session holds, and it has had it for long enough; or has
-    /// no work for it now.
-    pub(super) fn has_had_its_turn(&self, id: SessionId) -> bool {
-        if self.stopping {
-            return true;
-        }
-        let session = &self.sessions[id];
-        let is_other = |it: &u32| *it != session.destination;
-        let wanted = self.hosts.list[session.host as usize].line.iter().any(is_other)
-            || self.hosts.networks[session.network as usize].line.iter().any(is_other)
-            || (self.is_full() && self.line.iter().any(is_other));
-        let destination = &self.destinations.list[session.destination as usize];
-        let is_over = session.begun >= self.config.limits.turn.get();
-        wanted && (is_over || destination.queue.is_empty() || destination.is_paced(self.now))
-    }
+/// What the timer of a session says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ring {
+    /// It was replaced, or the session waits for storage.
+    Nothing,
+    /// It has to ring again, at this time.
+    Later(Time),
+    /// The host has had its time for this step.
+    TimeOut(Step),
 }
 
-fn name_of(step: Step) -> &'static str {
+/// A step, as a reason names it.
+pub(super) fn name_of(step: Step) -> &'static str {
     match step {
         Step::Connect => "connection",
         Step::Greeting => "greeting",

@@ -1,9 +1,13 @@
 //! The table of open sessions, indexed by their numbers: every event names one.
 
-use super::Session;
+use super::{Ring, Session};
+use crate::clock::{Clock, Timer};
 use crate::event::SessionId;
 use slab::Slab;
-use std::ops::Index;
+use sojourn_core::{Span, Time};
+use sojourn_smtp::client::{Output, Step};
+use std::collections::BTreeSet;
+use std::ops::{Index, IndexMut};
 
 /// All open sessions.
 #[derive(Debug, Default)]
@@ -11,11 +15,33 @@ pub(crate) struct Sessions {
     slots: Slab<(SessionId, Session)>,
     /// How many there have been.
     opened: u64,
+    /// Those without work.
+    idle: BTreeSet<SessionId>,
+    /// How many wait for hosts that did not answer last time.
+    probes: u32,
+    /// Empty lists, for what clients want next.
+    spare: Vec<Vec<Output>>,
 }
 
+impl Index<SessionId> for Sessions {
+    type Output = Session;
+
+    fn index(&self, id: SessionId) -> &Session {
+        self.get(id).expect("an event names an open session")
+    }
+}
+
+impl IndexMut<SessionId> for Sessions {
+    fn index_mut(&mut self, id: SessionId) -> &mut Session {
+        self.get_mut(id).expect("an event names an open session")
+    }
+}
+
+/// The table.
 impl Sessions {
     /// The number of one that is opened.
     pub(crate) fn open(&mut self, session: Session) -> SessionId {
+        self.probes += u32::from(session.probe);
         let slot = self.slots.vacant_entry();
         let id = SessionId::new(self.opened, slot.key());
         slot.insert((id, session));
@@ -31,9 +57,10 @@ impl Sessions {
         self.slots.get_mut(id.slot()).filter(|slot| slot.0 == id).map(|slot| &mut slot.1)
     }
 
-    pub(crate) fn remove(&mut self, id: SessionId) -> Option<Session> {
-        self.get(id)?;
-        Some(self.slots.remove(id.slot()).1)
+    /// One that is over.
+    pub(crate) fn remove(&mut self, id: SessionId) -> Session {
+        self.get(id).expect("an event names an open session");
+        self.slots.remove(id.slot()).1
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -51,15 +78,70 @@ impl Sessions {
         self.slots.iter().map(|(_, slot)| &slot.1)
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Session> {
-        self.slots.iter_mut().map(|(_, slot)| &mut slot.1)
+    pub(crate) fn rebase_clock(&mut self, by: Span) {
+        self.slots.iter_mut().for_each(|(_, slot)| slot.1.rebase_clock(by));
+    }
+
+    /// An empty list, for what a client wants.
+    pub(crate) fn outputs(&mut self) -> Vec<Output> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// A list that is empty again.
+    pub(crate) fn take_back(&mut self, outputs: Vec<Output>) {
+        self.spare.push(outputs);
     }
 }
 
-impl Index<SessionId> for Sessions {
-    type Output = Session;
+/// Those without work, and those that probe.
+impl Sessions {
+    pub(crate) fn add_idle(&mut self, id: SessionId) {
+        self.idle.insert(id);
+    }
 
-    fn index(&self, id: SessionId) -> &Session {
-        self.get(id).expect("an event names an open session")
+    /// Whether it had no work.
+    pub(crate) fn remove_idle(&mut self, id: SessionId) -> bool {
+        self.idle.remove(&id)
+    }
+
+    pub(crate) fn is_idle(&self, id: SessionId) -> bool {
+        self.idle.contains(&id)
+    }
+
+    /// The oldest without work that `fits`.
+    pub(crate) fn find_idle(&self, fits: impl Fn(&Session) -> bool) -> Option<SessionId> {
+        self.idle.iter().copied().find(|&id| fits(&self[id]))
+    }
+
+    /// How many wait for hosts that did not answer last time.
+    pub(crate) fn probes(&self) -> u32 {
+        self.probes
+    }
+
+    /// A host that did not answer last time does, or does not again.
+    pub(crate) fn end_probe(&mut self) {
+        self.probes -= 1;
+    }
+}
+
+/// Their time.
+impl Sessions {
+    /// Counts the time of a session's present step from now on.
+    pub(crate) fn set_deadline(&mut self, id: SessionId, idle: Span, clock: &mut Clock) {
+        if let Some(alarm) = self[id].set_deadline(clock.now, idle) {
+            clock.schedule(alarm, Timer::Session(id));
+        }
+    }
+
+    /// The timer of a session rings: the step that its host has had its time for, if it has.
+    pub(crate) fn ring(&mut self, at: Time, id: SessionId, clock: &mut Clock) -> Option<Step> {
+        match self.get_mut(id)?.ring(at, clock.now) {
+            Ring::Nothing => None,
+            Ring::Later(at) => {
+                clock.schedule(at, Timer::Session(id));
+                None
+            }
+            Ring::TimeOut(step) => Some(step),
+        }
     }
 }

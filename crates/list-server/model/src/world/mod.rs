@@ -24,7 +24,7 @@ pub use observer::{Line, Restart, WorldObserver, Write};
 use machine::Stations;
 use network::{At, Behind, Connections};
 use sojourn_core::{Calendar, Span, Time};
-use sojourn_mail_engine::{BatchId, Effect, Engine, Event, MessageId, Record};
+use sojourn_mail_engine::{BatchId, Effect, Engine, Event, MessageId, RecipientIndex, Record};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ enum WorldEvent<D> {
     Closed(Line, &'static str),
     HungUp(At),
     Written(u32, BatchId, Arc<[Record]>),
-    Reported(u32, MessageId, Vec<u32>),
+    Reported(u32, MessageId, Vec<RecipientIndex>),
 }
 
 impl<H: Host, W: WorldObserver> World<H, W> {

@@ -2,7 +2,8 @@
 
 use sojourn_core::Time;
 use sojourn_mail_engine::{
-    Counts, Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task,
+    Counts, Effect, Engine, Entry, Event, MessageId, Reason, RecipientIndex, Record, SessionId,
+    Stored, Task,
 };
 use std::net::IpAddr;
 
@@ -57,7 +58,13 @@ pub trait WorldObserver {
     fn refused(&mut self, _now: Time, _message: MessageId) {}
 
     /// Failures are reported to a message's sender.
-    fn report(&mut self, _now: Time, _message: MessageId, _failures: Vec<(u32, Reason)>) {}
+    fn report(
+        &mut self,
+        _now: Time,
+        _message: MessageId,
+        _failures: Vec<(RecipientIndex, Reason)>,
+    ) {
+    }
 
     /// A message has come to its end.
     fn finished(&mut self, _now: Time, _message: MessageId) {}

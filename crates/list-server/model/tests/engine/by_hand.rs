@@ -5,8 +5,8 @@ use sojourn_core::{Span, Time};
 use sojourn_mail_engine::list::return_path::{Form, ReturnPaths, form};
 use sojourn_mail_engine::list::token::{Claim, Purpose, SECRET, TokenKeys};
 use sojourn_mail_engine::{
-    Answer, BatchId, Config, Effect, Engine, Event, MailHost, MessageId, Record, Refusal, Relay,
-    SessionId, Submission,
+    Answer, BatchId, Config, Effect, Engine, Event, MailHost, MessageId, RecipientIndex, Record,
+    Refusal, Relay, SessionId, Submission,
 };
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Tls;
@@ -71,7 +71,7 @@ impl ClockHand {
             _ => None,
         });
         let status = |record: Record| match record {
-            Record::Failed(task, reason) => (task.recipient, reason.status.to_string()),
+            Record::Failed(task, reason) => (task.recipient.0, reason.status.to_string()),
             other => panic!("{other:?}"),
         };
         records.flatten().map(status).collect()
@@ -156,8 +156,8 @@ fn late_news_are_ignored() {
         Event::Written(nth(0), 1),
         Event::Secured(nth(0)),
         Event::Closed(nobody, "late".into()),
-        Event::Reported(MessageId(7), vec![0, 99]),
-        Event::Reported(MessageId(8), vec![0]),
+        Event::Reported(MessageId(7), [0, 99].map(RecipientIndex).into()),
+        Event::Reported(MessageId(8), vec![RecipientIndex(0)]),
         Event::Tick,
     ] {
         assert_eq!(hand.tell(event.clone()), [], "{event:?}");

@@ -3,7 +3,7 @@
 use crate::world::{Crash, World};
 use crate::{Personality, add, chance, config, people, seconds, taken};
 use sojourn_core::{Span, Streams, Time};
-use sojourn_mail_engine::{Entry, MessageId, Operation, Selection, Task};
+use sojourn_mail_engine::{Entry, MessageId, Operation, RecipientIndex, Selection, Task};
 use std::collections::BTreeMap;
 
 fn of_domain(domain: &str) -> Selection {
@@ -213,7 +213,7 @@ fn check(world: &World) {
         if world.refused.contains(&id) && !world.spool.stored.contains_key(&id) {
             continue;
         }
-        for (recipient, address) in (0..).zip(&submission.recipients) {
+        for (recipient, address) in RecipientIndex::all().zip(&submission.recipients) {
             let key = (id, address.to_string());
             let taken = world.taken.get(&key).map_or(0, Vec::len);
             let failed = world.failed.get(&key).map_or(0, Vec::len);
@@ -235,7 +235,7 @@ fn check_held(world: &World) {
     for (at, entry) in &world.log {
         let Entry::Operated(operation, message, recipients) = entry else { continue };
         for &recipient in &recipients[..] {
-            let address = &world.submissions[message].recipients[recipient as usize];
+            let address = &world.submissions[message].recipients[recipient.index()];
             let spans = held.entry((*message, address.to_string())).or_default();
             match operation {
                 Operation::Hold => spans.push((*at, Time::NEVER)),

@@ -82,7 +82,7 @@ impl Spool {
 
     fn progress(&mut self, task: Task) -> &mut Progress {
         let stored = self.stored.get_mut(&task.message).expect("it was accepted");
-        &mut stored.progress[task.recipient as usize]
+        &mut stored.progress[task.recipient.index()]
     }
 
     fn open(&mut self, task: Task) -> &mut Progress {

@@ -7,8 +7,8 @@ use sojourn_core::parameters::defaults;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::policy::Limits;
 use sojourn_mail_engine::{
-    Config, Counts, Effect, Engine, Entry, Event, MessageId, Operation, Reason, Record, Selection,
-    Submission, Task,
+    Config, Counts, Effect, Engine, Entry, Event, MessageId, Operation, Reason, RecipientIndex,
+    Record, Selection, Submission, Task,
 };
 use sojourn_mail_model::world;
 use sojourn_mail_model::world::{Line, Restart, WorldObserver, Write};
@@ -310,9 +310,9 @@ impl WorldObserver for DeliveryRecorder {
         self.refused.push(id);
     }
 
-    fn report(&mut self, _: Time, message: MessageId, failures: Vec<(u32, Reason)>) {
+    fn report(&mut self, _: Time, message: MessageId, failures: Vec<(RecipientIndex, Reason)>) {
         for (recipient, reason) in failures {
-            let address = &self.submissions[&message].recipients[recipient as usize];
+            let address = &self.submissions[&message].recipients[recipient.index()];
             self.failed.entry((message, address.to_string())).or_default().push(reason);
         }
     }

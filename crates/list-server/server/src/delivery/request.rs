@@ -6,7 +6,9 @@ use super::smtp_out::tls::Security;
 use crate::settings::Settings;
 use bytes::Bytes;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
-use sojourn_mail_engine::{Counts, Event, MessageId, Operation, Selection, SessionId};
+use sojourn_mail_engine::{
+    Counts, Event, MessageId, Operation, RecipientIndex, Selection, SessionId,
+};
 use sojourn_mail_spool::SpoolError;
 use sojourn_smtp::client::Step;
 use std::fmt;
@@ -50,7 +52,7 @@ impl Input {
 #[derive(Debug)]
 pub(crate) struct Reported {
     pub(crate) message: MessageId,
-    pub(crate) recipients: Vec<u32>,
+    pub(crate) recipients: Vec<RecipientIndex>,
 }
 
 /// Settings that take the place of others.

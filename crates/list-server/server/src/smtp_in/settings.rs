@@ -188,11 +188,31 @@ impl Listener {
 impl Check for Certificate {}
 
 impl Check for Serving {
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one refusal after the other, in the order of the page"
-    )]
     fn check(&self) -> Result<(), Refusal> {
+        self.check_listeners()?;
+        self.check_senders()?;
+        self.check_return_paths()?;
+        let readers =
+            [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
+        for (key, reader) in readers {
+            self.is_elsewhere(reader).map_err(|it| it.under(key).under("reception"))?;
+        }
+        self.check_leaving()?;
+        for (i, list) in self.list.iter().enumerate() {
+            let here = |refusal: Refusal| refusal.under("reader").among(i).under("list");
+            self.is_elsewhere(&list.reader).map_err(here)?;
+        }
+        if !self.list.is_empty() && self.reception.postmaster.is_none() {
+            let expected = "who reads mail for postmaster and abuse of the lists' domains";
+            return Err(Refusal::missing("postmaster", expected).under("reception"));
+        }
+        Ok(())
+    }
+}
+
+impl Serving {
+    /// There is a listener, and a certificate where TLS is spoken.
+    fn check_listeners(&self) -> Result<(), Refusal> {
         if self.listener.is_empty() {
             return Err(Refusal::missing("listener", "at least one"));
         }
@@ -206,6 +226,12 @@ impl Check for Serving {
             let expected = "what [unsubscribe] is to show under TLS, or unsubscribe.tls = false";
             return Err(Refusal::missing("certificate", expected));
         }
+        Ok(())
+    }
+
+    /// A network, a user or a program may send, each user has a name, and no program more than the
+    /// network that it is in.
+    fn check_senders(&self) -> Result<(), Refusal> {
         let submitters = self.user.len() + self.submitter.len();
         if self.reception.trusted.is_empty() && submitters == 0 {
             let missing = Refusal::missing("trusted", "a network, or a user: who may send?");
@@ -229,6 +255,11 @@ impl Check for Serving {
                 return Err(here(Refusal::value(&given, expected).under("networks")));
             }
         }
+        Ok(())
+    }
+
+    /// No two lists have one return path.
+    fn check_return_paths(&self) -> Result<(), Refusal> {
         for (i, list) in self.list.iter().enumerate() {
             let same = |other: &List| reads(&other.bounces, &list.bounces);
             if self.list.iter().enumerate().any(|(j, other)| i != j && same(other)) {
@@ -237,11 +268,11 @@ impl Check for Serving {
                 return Err(refusal.among(i).under("list"));
             }
         }
-        let readers =
-            [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
-        for (key, reader) in readers {
-            self.is_elsewhere(reader).map_err(|it| it.under(key).under("reception"))?;
-        }
+        Ok(())
+    }
+
+    /// The address for leaving a list is nothing else's.
+    fn check_leaving(&self) -> Result<(), Refusal> {
         for (i, list) in self.list.iter().enumerate() {
             let Some(leave) = &list.leave else { continue };
             let others = self.list.iter().enumerate().filter(|(j, _)| i != *j);
@@ -255,19 +286,9 @@ impl Check for Serving {
                 return Err(refusal.among(i).under("list"));
             }
         }
-        for (i, list) in self.list.iter().enumerate() {
-            let here = |refusal: Refusal| refusal.under("reader").among(i).under("list");
-            self.is_elsewhere(&list.reader).map_err(here)?;
-        }
-        if !self.list.is_empty() && self.reception.postmaster.is_none() {
-            let expected = "who reads mail for postmaster and abuse of the lists' domains";
-            return Err(Refusal::missing("postmaster", expected).under("reception"));
-        }
         Ok(())
     }
-}
 
-impl Serving {
     /// Refuses a reader whose mail would come back.
     fn is_elsewhere(&self, reader: &Option<Address>) -> Result<(), Refusal> {
         let here = |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());

@@ -2,7 +2,7 @@
 
 use sojourn_core::Span;
 use sojourn_list_server::{Log, Observer, ServerEvent};
-use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
+use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, RecipientIndex, Relay, Task};
 use sojourn_smtp::{Address, Enhanced};
 use std::fs::File;
 
@@ -33,7 +33,7 @@ fn attempt<'a>(
 ) -> ServerEvent<'a> {
     let [before, queued, setup, sending] = delays.map(Span::from_ms);
     ServerEvent::Attempt {
-        task: Task { message: MESSAGE, recipient: 0 },
+        task: Task { message: MESSAGE, recipient: RecipientIndex(0) },
         recipient,
         relay,
         delays: Delays { before, queued, setup, sending },

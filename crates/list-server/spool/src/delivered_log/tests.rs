@@ -1,6 +1,7 @@
 //! What a file of answers claims, and what it does not.
 
 use crate::delivered_log::*;
+use sojourn_mail_engine::RecipientIndex;
 
 /// A database with one message to as many recipients, and its file.
 fn database(folder: &Path, recipients: u32) -> (PathBuf, Connection) {
@@ -17,7 +18,7 @@ fn database(folder: &Path, recipients: u32) -> (PathBuf, Connection) {
 }
 
 fn tasks(recipients: std::ops::Range<u32>) -> impl Iterator<Item = Task> {
-    recipients.map(|recipient| Task { message: MessageId(1), recipient })
+    recipients.map(|number| Task { message: MessageId(1), recipient: RecipientIndex(number) })
 }
 
 /// Who is at the end.
@@ -34,7 +35,7 @@ fn what_was_noted_is_there_after_the_process() {
     let mut answers = Answers::open(&path, &database).unwrap();
     answers.note(tasks(2..4)).unwrap();
     answers.note(tasks(6..7)).unwrap();
-    answers.note([Task { message: MessageId(9), recipient: 0 }]).unwrap();
+    answers.note([Task { message: MessageId(9), recipient: RecipientIndex(0) }]).unwrap();
     assert!(ended(&database).is_empty());
     let answers = Answers::open(&path, &database).unwrap();
     assert_eq!(ended(&database), [2, 3, 6]);

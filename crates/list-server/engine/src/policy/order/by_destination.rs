@@ -15,6 +15,6 @@ impl Check for InDestinations {}
 
 impl Order for InDestinations {
     fn rank(&self, place: Place, _: Option<Span>) -> u64 {
-        place.destination.into()
+        place.destination.0.into()
     }
 }

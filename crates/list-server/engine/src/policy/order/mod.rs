@@ -9,6 +9,7 @@ pub use super::order::list::ListOrder;
 pub use super::order::past_delay::PastDelay;
 
 use super::split::Place;
+use crate::ids::DestinationId;
 use sojourn_core::{Span, variants};
 
 variants! {
@@ -29,7 +30,7 @@ pub trait Order {
 
 impl OrderKind {
     /// Puts `places` in order.
-    pub fn sort(&self, places: &mut [Place], delay: impl Fn(u32) -> Option<Span>) {
+    pub fn sort(&self, places: &mut [Place], delay: impl Fn(DestinationId) -> Option<Span>) {
         // Rank and place as one number: quicker to compare than one after the other.
         let rank = |place: Place| order!(self, |way| way.rank(place, delay(place.destination)));
         let number = |(&it, place): (&Place, u128)| u128::from(rank(it)) << 64 | place;

@@ -16,6 +16,7 @@ pub use super::split::dealt::Dealt;
 pub use super::split::each::Each;
 pub use super::split::whole::Whole;
 
+use crate::ids::{DestinationId, RecipientIndex};
 use sojourn_core::variants;
 
 variants! {
@@ -33,9 +34,9 @@ variants! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Its place in the message's list.
-    pub recipient: u32,
+    pub recipient: RecipientIndex,
     /// Its destination.
-    pub destination: u32,
+    pub destination: DestinationId,
 }
 
 /// A way to split.
@@ -48,7 +49,7 @@ pub trait Split {
 /// Those of one destination together, in the order of their first places.
 pub(crate) fn together(places: &[Place]) -> Vec<Vec<Place>> {
     // By destination, then by place, as one number: sorting them is quicker than looking each up.
-    let number = |(it, place): (&Place, u64)| u64::from(it.destination) << 32 | place;
+    let number = |(it, place): (&Place, u64)| u64::from(it.destination.0) << 32 | place;
     let mut sorted: Vec<u64> = places.iter().zip(0..).map(number).collect();
     sorted.sort_unstable();
     let place = |number: u64| number as u32;

@@ -21,7 +21,9 @@ use super::smtp_out::{Order, Wire};
 use crate::event::{Observer, ServerEvent};
 use bytes::Bytes;
 use sojourn_core::Span;
-use sojourn_mail_engine::{Counts, Engine, Event, MessageId, Reason, SessionId, Submission};
+use sojourn_mail_engine::{
+    Counts, Engine, Event, MessageId, Reason, RecipientIndex, SessionId, Submission,
+};
 use sojourn_mail_spool::{Answers, Archive, Epoch, Job, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -81,7 +83,7 @@ enum Submitter {
 enum Reader {
     Session(Awaiting),
     /// A report on these failures.
-    Report(Vec<(u32, Reason)>),
+    Report(Vec<(RecipientIndex, Reason)>),
 }
 
 /// Events that may wait for the engine, once here and once on the way here. Lines read no further
@@ -129,23 +131,9 @@ pub(crate) async fn run(
             }
             // The next write waits for this.
             Some(input) = storage.recv() => driver.take(input),
-            Some(request) = requests.recv(), if end.is_none() => match request {
-                Request::Submit(mail, answer) => {
-                    driver.submit(mail, Submitter::Outside(answer));
-                }
-                Request::ReturnPaths(paths) => driver.engine.set_return_paths(paths),
-                Request::Operate(operation, selection, answer) => {
-                    driver.operate(operation, selection, answer);
-                }
-                Request::Configure(new, answer) => drop(answer.send(driver.configure(*new))),
-                // Who has gone away does not want to know.
-                Request::Count(answer) => drop(answer.send(driver.engine.steps().collect())),
-                Request::Stop => {
-                    let until = Instant::now() + driver.grace;
-                    end = Some((until, until + LAST_WRITE));
-                    driver.soon.push_back(Event::Stop);
-                }
-            },
+            Some(request) = requests.recv(), if end.is_none() => {
+                end = driver.request(request).map(|until| (until, until + LAST_WRITE));
+            }
             Some(input) = inbox.recv(), if driver.later.len() < WAITING => driver.sort(input),
             () = yield_now(), if driver.later.len() > 0 => {}
         }
@@ -184,6 +172,25 @@ fn duration(span: Span) -> Duration {
 }
 
 impl Driver {
+    /// Does what is asked for; after a wish to stop, until when what is under way may go on.
+    fn request(&mut self, request: Request) -> Option<Instant> {
+        match request {
+            Request::Submit(mail, answer) => self.submit(mail, Submitter::Outside(answer)),
+            Request::ReturnPaths(paths) => self.engine.set_return_paths(paths),
+            Request::Operate(operation, selection, answer) => {
+                self.operate(operation, selection, answer);
+            }
+            Request::Configure(new, answer) => drop(answer.send(self.configure(*new))),
+            // Who has gone away does not want to know.
+            Request::Count(answer) => drop(answer.send(self.engine.steps().collect())),
+            Request::Stop => {
+                self.soon.push_back(Event::Stop);
+                return Some(Instant::now() + self.grace);
+            }
+        }
+        None
+    }
+
     /// Tells the engine what happened, and does what it wants done, until nothing follows.
     fn go_on(&mut self) {
         while let Some(event) = self.soon.pop_front() {

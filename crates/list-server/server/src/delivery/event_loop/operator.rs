@@ -5,7 +5,7 @@ use crate::delivery::dns::Names;
 use crate::delivery::request::Configuration;
 use crate::delivery::smtp_out::Wire;
 use crate::event::ServerEvent;
-use sojourn_mail_engine::{Counts, Event, MessageId, Operation, Selection, Task};
+use sojourn_mail_engine::{Counts, Event, MessageId, Operation, RecipientIndex, Selection, Task};
 use std::rc::Rc;
 use tokio::sync::oneshot;
 
@@ -34,7 +34,7 @@ impl Driver {
         &mut self,
         operation: Operation,
         message: MessageId,
-        recipients: &[u32],
+        recipients: &[RecipientIndex],
     ) {
         let now = self.epoch.unix_ms(self.clock.now());
         if operation != Operation::Delete {

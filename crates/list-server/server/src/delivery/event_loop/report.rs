@@ -5,7 +5,7 @@ use crate::delivery::mail::Mail;
 use crate::delivery::request::{Input, Reported};
 use sojourn_mail_engine::bounce::is_report;
 use sojourn_mail_engine::report::{Notice, Written};
-use sojourn_mail_engine::{Event, MessageId, Reason, Task};
+use sojourn_mail_engine::{Event, MessageId, Reason, RecipientIndex, Task};
 use std::sync::Arc;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{Duration, sleep};
@@ -24,7 +24,7 @@ impl Driver {
         &mut self,
         message: MessageId,
         original: &[u8],
-        failures: Vec<(u32, Reason)>,
+        failures: Vec<(RecipientIndex, Reason)>,
     ) {
         let engine = &self.engine;
         let (Some(to), Some(arrived)) = (engine.sender(message), engine.accepted(message)) else {

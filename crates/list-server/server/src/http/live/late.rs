@@ -1,6 +1,6 @@
 //! Who waits: recipients that an attempt did not reach, with how many of their messages wait.
 
-use sojourn_mail_engine::{MessageId, Task};
+use sojourn_mail_engine::{MessageId, RecipientIndex, Task};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,7 +63,8 @@ impl Stragglers {
 
     /// None of the message's recipients waits any more.
     pub(super) fn finished(&mut self, message: MessageId) {
-        let all = Task { message, recipient: 0 }..=Task { message, recipient: u32::MAX };
+        let task = |recipient| Task { message, recipient: RecipientIndex(recipient) };
+        let all = task(0)..=task(u32::MAX);
         let left: Vec<_> = self.tasks.range(all).map(|(task, _)| *task).collect();
         left.into_iter().for_each(|task| self.ended(task));
     }
@@ -97,7 +98,10 @@ mod tests {
 
     #[test]
     fn who_waits_for_how_many() {
-        let task = |message, recipient| Task { message: MessageId(message), recipient };
+        let task = |message, recipient| Task {
+            message: MessageId(message),
+            recipient: RecipientIndex(recipient),
+        };
         let mut late = Stragglers::default();
         late.deferred(1, task(1, 0), "ann@x", why("one"));
         late.deferred(2, task(1, 1), "bob@x", why("one"));

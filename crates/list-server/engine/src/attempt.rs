@@ -1,0 +1,82 @@
+//! One attempt, as the log has it, and what is said of its recipients.
+
+use crate::event::{Delays, Effect, Entry, Obstacle, Outcome, Relay, Task};
+use crate::message::Message;
+use crate::reason::{Reason, status};
+use crate::session::Transaction;
+use sojourn_core::{Span, Time};
+use sojourn_smtp::Reply;
+use std::sync::Arc;
+
+/// What the log entries of one attempt share, one for each recipient.
+#[derive(Clone)]
+pub(super) struct Attempt {
+    relay: Option<Relay>,
+    delays: Delays,
+    pub(super) took: Span,
+}
+
+impl Attempt {
+    /// The attempt of a transaction for `message` with `relay` that is over `now`.
+    pub(super) fn new(
+        relay: &Relay,
+        transaction: &Transaction,
+        message: &Message,
+        now: Time,
+    ) -> Attempt {
+        let Transaction { batch, since, began, .. } = transaction;
+        let setup = (*since).clamp(batch.queued, *began);
+        let delays = Delays {
+            before: batch.queued.since(message.accepted),
+            queued: setup - batch.queued,
+            setup: *began - setup,
+            sending: now - *began,
+        };
+        Attempt { relay: Some(relay.clone()), delays, took: now.since(*since) }
+    }
+
+    /// What stands for an attempt where a recipient is set aside, or fails, without a transaction,
+    /// so long after its message was accepted.
+    pub(super) fn none(before: Span) -> Attempt {
+        let none = Span::ZERO;
+        let delays = Delays { before, queued: none, setup: none, sending: none };
+        Attempt { relay: None, delays, took: none }
+    }
+
+    /// That it did not succeed, at this time and for this reason.
+    pub(super) fn obstacle(&self, at: Time, reason: Reason) -> Obstacle {
+        Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
+    }
+
+    /// Logs what came of it for one recipient.
+    pub(super) fn log(
+        &self,
+        task: Task,
+        outcome: Outcome,
+        reason: &Reason,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (Attempt { relay, delays, took }, reason) = (self.clone(), reason.clone());
+        effects.push(Effect::Log(Entry::Attempt { task, relay, delays, took, outcome, reason }));
+    }
+}
+
+/// Those of one transaction, and of transactions close to each other, come back together.
+pub(super) fn gathered(due: Time) -> Time {
+    let second = Span::from_s(1).ps();
+    Time::from_ps(due.ps().div_ceil(second) * second)
+}
+
+/// What a reply says. Recipients of one transaction share theirs: `last` is the one before.
+pub(super) fn said(reply: Arc<Reply>, last: &mut Option<(Arc<Reply>, Reason)>) -> &Reason {
+    let reason = match last.take() {
+        Some((before, reason)) if Arc::ptr_eq(&before, &reply) => reason,
+        _ => Reason::reply(&reply),
+    };
+    &last.insert((reply, reason)).1
+}
+
+/// Why a recipient fails whose message has had its time, and which was refused for `last`.
+pub(super) fn expired(last: &Reason) -> Reason {
+    Reason::new(status::EXPIRED, format!("it could not be delivered in its time; last: {last}"))
+}
