@@ -1,0 +1,160 @@
+//! Packets, and where they lie.
+
+mod arena;
+
+pub(crate) use arena::{NIL, RUN, VISIT};
+pub use arena::{PacketArena, PacketId};
+
+use sojourn_core::{Span, Time};
+
+/// The largest number of ports of one switch: the port a packet came in by is part of its arrival
+/// key.
+pub const MAX_PORTS: usize = 256;
+
+/// Arrival keys hold 20 hours of picoseconds: flows may arrive for half of them, ...
+pub const LATEST_ARRIVAL: Span = Span::from_s(36_000);
+/// ... a run may go on for so long after the last arrival, ...
+pub const LONGEST_DRAIN: Span = Span::from_s(32_000);
+/// ... a timer may run for so long, ...
+pub const LONGEST_TIMER: Span = Span::from_s(3_600);
+/// ... and a full packet may be on a link for so long.
+pub const LONGEST_CROSSING: Span = Span::from_s(60);
+
+/// The purpose of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Carries a part of a flow to its receiver.
+    Data,
+    /// Tells the sender what has arrived.
+    Ack,
+    /// Tells the sender that a packet has arrived without its payload (NDP).
+    Nack,
+    /// Asks the sender for another packet (NDP).
+    Pull,
+    /// Never leaves its host: a note to itself that a flow's timer may be due.
+    Wake,
+    /// Never leaves its host: a note that a flow begins.
+    Start,
+    /// Never leaves its host: a note to look how far a flow has come.
+    Look,
+}
+
+/// One packet: 32 bytes, two to a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub struct Packet {
+    /// When it arrives at the next node, in picoseconds, above the number of the port it arrives
+    /// by: unique at that node, so ties are settled by rule. See [`Packet::arriving`].
+    pub(crate) key: u64,
+    /// On a link, the interface at its other end; else the next packet of the list that this one is
+    /// in.
+    pub(crate) next: PacketId,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Data: its place in the flow, counted in packets. ACK: the first packet still missing, or the
+    /// one that has arrived, as the transport has it. NACK: the packet that came trimmed. PULL: how
+    /// many there were of this flow, this one included.
+    pub sequence: u32,
+    /// Priority; a lower number goes first.
+    pub priority: u32,
+    /// The host it is for.
+    pub to: u16,
+    /// Size on the wire, in bytes.
+    pub size: u16,
+    /// Data: the entropy by which paths may be chosen, as the IPv6 flow label (RFC 6438). ACK: as the
+    /// transport has it, the entropy of the packet that caused it, or how far above `sequence` that
+    /// packet lies; 0 when it is covered. NACK: the low bits of the number of the PULL that will
+    /// follow it.
+    pub echo: u16,
+    /// Its purpose.
+    pub kind: Kind,
+    /// Marks of queues and receivers: [`ECT`], [`CE`], [`ECE`], [`TRIMMED`], [`PROBE`],
+    /// [`TRIMMABLE`].
+    pub marks: u8,
+}
+
+/// ECN-capable transport (RFC 3168, section 5).
+pub const ECT: u8 = 1;
+/// Congestion experienced: a queue marked the packet (RFC 3168, section 5).
+pub const CE: u8 = 2;
+/// An ACK echoes a congestion mark (RFC 3168, section 6.1).
+pub const ECE: u8 = 4;
+/// A queue trimmed the payload.
+pub const TRIMMED: u8 = 8;
+/// The sender only asks whether anything gets through: the packet carries nothing of its flow.
+pub const PROBE: u8 = 16;
+/// A queue may trim the payload instead of dropping the packet.
+pub const TRIMMABLE: u8 = 32;
+/// How many traffic classes there are, as in IEEE 802.1Q.
+pub const CLASSES: usize = 8;
+
+impl Packet {
+    /// One that arrives after all others.
+    pub(crate) const LAST: Packet = Packet {
+        key: u64::MAX,
+        next: NIL,
+        flow: u32::MAX,
+        sequence: 0,
+        priority: 0,
+        to: 0,
+        size: 0,
+        echo: 0,
+        kind: Kind::Wake,
+        marks: 0,
+    };
+
+    /// The key of an arrival at time `at` by the node's port number `port`.
+    #[inline]
+    pub(crate) const fn arriving(at: Time, port: u8) -> u64 {
+        at.ps() << 8 | port as u64
+    }
+
+    /// Becomes a copy of `other`, but for its key and what is next.
+    ///
+    /// These two were mostly written a moment ago, each by itself. A processor cannot forward two stores to
+    /// one load, so a copy of the whole packet waits until both are in its cache: half as long again as all
+    /// else took in sparse windows. To copy field by field takes twice as many instructions. So the second
+    /// half is copied in one piece, and of the first half what is needed.
+    #[inline(always)]
+    pub(crate) fn become_copy_of(&mut self, other: &Packet, key: u64, next: PacketId) {
+        const { assert!(std::mem::offset_of!(Packet, sequence) == 16) };
+        self.key = key;
+        self.next = next;
+        self.flow = other.flow;
+        // SAFETY: the half from `sequence` on is 16 initialised bytes of plain numbers without gaps, at
+        // a multiple of 16, and has all of them from another packet.
+        unsafe {
+            let half = (&raw const *other).cast::<u128>().add(1).read();
+            (&raw mut *self).cast::<u128>().add(1).write(half);
+        }
+    }
+
+    /// The interface at the other end of the link that it is on.
+    #[inline(always)]
+    pub(crate) const fn interface(&self) -> u32 {
+        self.next.interface()
+    }
+
+    /// When it arrives at the node it is under way to.
+    #[inline]
+    pub(crate) const fn arrives(&self) -> Time {
+        Time::from_ps(self.key >> 8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_moment_of_a_run_has_a_key() {
+        let latest = LATEST_ARRIVAL + LONGEST_DRAIN + LONGEST_TIMER + LONGEST_CROSSING;
+        assert!(latest.ps() < 1 << 56);
+    }
+
+    #[test]
+    fn two_packets_share_a_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 32);
+    }
+}
