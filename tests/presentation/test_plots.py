@@ -347,7 +347,7 @@ def test_queries_have_a_picture_of_their_own(tmp_path):
 
 
 def test_jobs_are_drawn_beside_their_flows(tmp_path):
-    made = Made({}, [2, 9, 1e9, 3e9], kind=["flow", "flow", "job", "job"])
+    made = Made({}, [2, 9, 1e6, 3e6], kind=["flow", "flow", "job", "job"])
     run = make_run(tmp_path / "r", [made])
     slowdown, completion_time = run.plot("cdf").axes
     assert (slowdown.get_title(), completion_time.get_title()) == (
