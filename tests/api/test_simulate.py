@@ -76,6 +76,15 @@ def test_a_run_introduces_itself(simulated):
     assert "<th>scheme</th><th>load</th>" in html
 
 
+def test_series_of_all_cases_are_one_table(tmp_path, simulated):
+    assert simulated.series.num_rows == 0
+    study = f"sample = '1us'\n{STUDY}{SWEEP}"
+    sampled = sojourn.run(study, out=tmp_path)
+    series = sampled.series.to_pandas()
+    assert {"case", "replication", "at_ps", "port", "waiting_bytes", "busy"} <= {*series.columns}
+    assert {*series.case} == {*range(4)}
+
+
 def test_rows_become_a_frame(simulated):
     pytest.importorskip("pandas", reason="pandas is not installed")
     frame = simulated.rows.to_pandas()

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import prod
@@ -70,10 +70,19 @@ class StoredRun:
         Raises:
             InputError: a file of rows cannot be read.
         """
-        tables = [rows.read(self.directory.rows(*record.key)) for record in self.ledger]
-        if not tables:
-            return pa.table({})
-        return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+        return _joined(self.directory.rows(*record.key) for record in self.ledger)
+
+    @cached_property
+    def series(self) -> pa.Table:
+        """The time series of all finished cases that were asked for some, such as by `sample`.
+
+        A row is a station, such as a switch's port, at one time.
+
+        Raises:
+            InputError: a file of series cannot be read.
+        """
+        paths = (self.directory.series(*record.key) for record in self.ledger)
+        return _joined(path for path in paths if path.exists())
 
     @cached_property
     def cases(self) -> pa.Table:
@@ -105,3 +114,11 @@ def _size(study: Mapping[str, object]) -> tuple[int, int]:
         case _:
             replications = 1
     return prod(lists(study.get("sweep"))), replications
+
+
+def _joined(paths: Iterable[Path]) -> pa.Table:
+    """The tables of some files as one, empty where there are none."""
+    tables = [rows.read(path) for path in paths]
+    if not tables:
+        return pa.table({})
+    return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
