@@ -10,7 +10,6 @@
 //! - [`vocabulary`]: each model's words for its jobs and what is measured of them.
 
 mod array_plan;
-mod capability;
 mod document;
 mod error;
 mod fabric_estimate;
