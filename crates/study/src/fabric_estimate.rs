@@ -8,8 +8,10 @@ use crate::study::{Case, Study, open};
 use sojourn_core::files::text;
 use sojourn_core::model::Topic;
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_fabric::FabricCase;
 use sojourn_fabric::estimate::Settings;
-use sojourn_fabric::{Decomposition, FabricCase};
+
+pub use sojourn_fabric::{Decomposition, LinkTimes};
 
 /// The table of a study that says how it is estimated.
 const KEY: &str = Settings::NAME;
