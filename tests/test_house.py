@@ -99,3 +99,13 @@ def test_methods_of_a_type_stand_in_few_files(house, tmp_path, monkeypatch):
     for most, said in ((1, [f"{tmp_path}: Engine"]), (2, [])):
         monkeypatch.setattr(house, "SPREAD", [(str(tmp_path), "Engine", most)])
         assert [*house.spread_types()] == said
+
+
+def test_studies_name_no_model(house, tmp_path, monkeypatch):
+    for stem in ("model", "study"):
+        text = "//! As `sojourn_array`.\nuse sojourn_core::Time;\nuse sojourn_fabric::FabricCase;\n"
+        (tmp_path / f"{stem}.rs").write_text(text)
+    monkeypatch.setattr(house, "ROOT", tmp_path)
+    monkeypatch.setattr(house, "STUDY", ".")
+    monkeypatch.setattr(house, "RUST", sorted(tmp_path.glob("*.rs")))
+    assert [*house.named_models()] == ["study.rs: sojourn_fabric"]

@@ -44,6 +44,14 @@ def test_blocks_have_the_files_of_their_titles(pages_tool):
     assert found == [("rust", "src/part.rs"), ("diff", "src/mod.rs"), ("toml", None)]
 
 
+def test_a_crate_of_a_page_is_tested(pages_tool):
+    manifest = '```toml title="crates/part/Cargo.toml"\n[package]\nname = "sojourn-part"\n```\n'
+    assert [*pages_tool.packages([*pages_tool.blocks(PAGE)])] == ["sojourn-study"]
+    found = [*pages_tool.blocks(manifest + PAGE)]
+    assert (found[0].kind, found[0].file) == ("toml", "crates/part/Cargo.toml")
+    assert [*pages_tool.packages(found)] == ["sojourn-study", "sojourn-part"]
+
+
 def test_a_hunk_is_found_by_its_lines(pages_tool, tmp_path):
     file = tmp_path / "src/mod.rs"
     file.parent.mkdir()

@@ -57,6 +57,10 @@ BORDERS = [
 # Types that know all parts of a crate, and how many files may have methods of theirs.
 SPREAD = [("crates/list-server/engine/src", "Engine", 3)]
 
+# The crate of studies, and its files that may name a model: the list, and a command for one model.
+STUDY = "crates/study/src"
+NAMES_MODELS = {"model", "fabric_estimate"}
+
 LONGEST_FUNCTION = 70
 RUST_LINES = (40, 450)
 PYTHON_LINES = (30, 350)
@@ -303,6 +307,15 @@ def borders() -> Iterator[str]:
                     yield f"{name(path)}: {used}"
 
 
+def named_models() -> Iterator[str]:
+    """Files of the crate of studies that name a model's crate and may not."""
+    for path in RUST:
+        if path.is_relative_to(ROOT / STUDY) and path.stem not in NAMES_MODELS:
+            code = _RUST_TOKEN.sub(" ", path.read_text())
+            for crate in sorted({*re.findall(r"\bsojourn_(?!core\b)\w+", code)}):
+                yield f"{name(path)}: {crate}"
+
+
 def second_places() -> Iterator[str]:
     """Where a fact stands that has a place of its own."""
     picoseconds = re.compile(r"\b1e9\b|\b1e12\b|10\*\*9\b|10\*\*12\b")
@@ -393,6 +406,10 @@ RULES = {
         "a crate uses another than the page says: is it below? `tools/house.py --table` prints it",
     ),
     "borders": (borders, "a folder uses one above it: move what it needs down"),
+    "named_models": (
+        named_models,
+        "a study names a model: what it needs belongs to the trait Model of core",
+    ),
     "second_places": (second_places, "a fact has one place: use it"),
 }
 

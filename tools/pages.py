@@ -1,15 +1,17 @@
 """Pages that add a part, followed to the letter: `make pages`.
 
-A block of such a page whose title is a path is a new file (`rust`) or a patch of one (`diff`, whose
-hunks begin with `@@` alone). In a fresh checkout of the last commit all blocks are applied, the
-study crate is compiled and tested, and the first case of the page's study is simulated. What that
-took, in files and lines, has to be what the page says: `Counted: 1 file, 2 lines`.
+A block of such a page whose title is a path is a patch of that file (`diff`, whose hunks begin with
+`@@` alone) or a new file (all other kinds). In a fresh checkout of the last commit all blocks are
+applied, the study crate and the page's crates are compiled and tested, and the first case of the
+page's study is simulated. What that took, in files and lines, has to be what the page says:
+`Counted: 1 file, 2 lines`.
 """
 
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +48,14 @@ def patch(block: Block) -> str:
     return f"--- a/{block.file}\n+++ b/{block.file}\n{hunks}"
 
 
+def packages(found: list[Block]) -> Iterator[str]:
+    """The crates that are tested: that of studies, and those whose manifests the page has."""
+    yield "sojourn-study"
+    for block in found:
+        if block.file and block.kind == "toml" and Path(block.file).name == "Cargo.toml":
+            yield str(tomllib.loads(block.text)["package"]["name"])
+
+
 def counted(status: str, numbers: str) -> str:
     """What was added, of `git status --porcelain -uall` and `git diff --numstat`."""
     files = sum(line.startswith("??") for line in status.splitlines())
@@ -70,16 +80,17 @@ def follow(page: Path) -> str:
 
     found = [*blocks(text)]
     for block in found:
-        if block.file and block.kind == "rust":
+        if block.file and block.kind == "diff":
+            run("git", "apply", "--recount", "-", given=patch(block))
+        elif block.file:
             (tree / block.file).parent.mkdir(parents=True, exist_ok=True)
             (tree / block.file).write_text(block.text)
-        elif block.file:
-            run("git", "apply", "--recount", "-", given=patch(block))
     took = counted(run("git", "status", "--porcelain", "-uall"), run("git", "diff", "--numstat"))
     target = ("--target-dir", str(BUILD / "target"))
-    run("cargo", "test", "--quiet", "--package", "sojourn-study", *target)
+    for package in packages(found):
+        run("cargo", "test", "--quiet", "--package", package, *target)
     for block in found:
-        if block.kind == "toml":
+        if block.kind == "toml" and not block.file:
             (tree / "study.toml").write_text(block.text)
             study = ("--package", "sojourn-study", "--example", "first_case")
             run("cargo", "run", "--quiet", *study, *target, "--", "study.toml")

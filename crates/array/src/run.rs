@@ -18,7 +18,7 @@ use sojourn_core::{
 const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
 
 /// The words of the array model: what its jobs are called, and what is measured of them.
-pub const VOCABULARY: Vocabulary = Vocabulary {
+pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
     work: &[("request", "requests")],
     percentiles: &[50.0, 90.0, 95.0, 99.0, 99.9],
     lengths: &["workload.requests"],

@@ -1,13 +1,14 @@
 //! What every model stands on: integer [time], [quantities](units) with their units, the event
 //! [calendar], [named random streams and distributions](random), [size tables](size_table),
 //! [parameters](mod@parameters) that document themselves, the [rows](Rows) and [report](Report) of a
-//! run, the [vocabulary](Vocabulary) of a model, and the
-//! [files] that a study names.
+//! run, the [vocabulary](Vocabulary) of a model, what a [model] is to a study, and the [files] that a
+//! study names.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
 pub mod calendar;
 pub mod files;
+pub mod model;
 pub mod parameters;
 pub mod random;
 mod run;

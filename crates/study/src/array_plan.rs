@@ -5,8 +5,8 @@
 
 use crate::document::Document;
 use crate::error::SpecError;
-use crate::model::Topic;
 use crate::study::{Case, Refused, Study};
+use sojourn_core::model::Topic;
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Shape, Value};
 use sojourn_core::{Bytes, Span, nested, parameters};
 use std::num::NonZeroU32;

@@ -4,11 +4,14 @@
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
-use crate::model::Topic;
 use crate::study::{Case, Study, open};
+use sojourn_core::files::text;
+use sojourn_core::model::Topic;
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
-use sojourn_fabric::Decomposition;
+use sojourn_fabric::FabricCase;
 use sojourn_fabric::estimate::Settings;
+
+pub use sojourn_fabric::{Decomposition, LinkTimes};
 
 /// The table of a study that says how it is estimated.
 const KEY: &str = Settings::NAME;
@@ -37,13 +40,13 @@ impl Estimate {
         })?;
         let study = Study::of(&mut document, source)?;
         for case in study.cases() {
-            let links = case.link_decomposition().ok_or_else(|| {
+            let fabric: Result<&FabricCase, Refusal> = case.of_model().ok_or_else(|| {
                 let given = Value::Text(study.model().to_owned());
                 let expected = "\"fabric\" to estimate: only a fabric has links";
                 Refusal::value(&given, expected).under("model")
             });
-            links
-                .and_then(|links| links.check_estimable(&open))
+            fabric
+                .and_then(|fabric| fabric.check_estimable(&read))
                 .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
         }
         Ok(Estimate { study, settings })
@@ -65,8 +68,15 @@ impl Estimate {
     /// One replication of a case of the study, counted from 0, its flows drawn and put onto the
     /// links of the fabric.
     pub fn decompose(&self, case: &Case, replication: u32) -> Result<Decomposition, SpecError> {
-        case.decompose(&self.settings, replication)
+        let fabric: &FabricCase = case.of_model().expect("the cases of an estimate are fabrics");
+        Decomposition::new(fabric, &self.settings, case.streams(replication), &read)
+            .map_err(|refusal| case.refused(&refusal))
     }
+}
+
+/// The text of a file that the study names.
+fn read(name: &str) -> Result<String, String> {
+    text(&open, name)
 }
 
 /// The table of a study that says how it is estimated.

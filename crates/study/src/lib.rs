@@ -10,7 +10,6 @@
 //! - [`vocabulary`]: each model's words for its jobs and what is measured of them.
 
 mod array_plan;
-mod capability;
 mod document;
 mod error;
 mod fabric_estimate;
@@ -24,7 +23,7 @@ mod vocabulary;
 
 pub use array_plan::{Offer, Plan, Target, Wanted};
 pub use error::SpecError;
-pub use fabric_estimate::Estimate;
+pub use fabric_estimate::{Decomposition, Estimate, LinkTimes};
 pub use registry::registry;
 pub use schema::schema;
 pub use settings::read_settings;
@@ -32,4 +31,3 @@ pub use study::{Case, Refused, Study};
 pub use vocabulary::vocabulary;
 
 pub use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows};
-pub use sojourn_fabric::{Decomposition, LinkTimes};

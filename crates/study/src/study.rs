@@ -1,14 +1,13 @@
 //! A study: a file, read and checked, and the cases it crosses into.
 
-use crate::capability::LinkDecomposition;
 use crate::document::{self, Document};
 use crate::error::SpecError;
-use crate::model::{MODELS, Model, ModelEntry};
+use crate::model::{MODELS, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
+use sojourn_core::model::Model;
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
-use sojourn_fabric::Decomposition;
-use sojourn_fabric::estimate::Settings;
+use std::any::Any;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
@@ -298,18 +297,16 @@ impl Case {
         threads: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
-        let streams = Streams::new(self.seed, replication.into());
         self.model
-            .run(streams, &open, keep, threads, progress)
+            .run(self.streams(replication), &open, keep, threads, progress)
             .map_err(|refusal| self.refused(&refusal))
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator
     /// plans them; no rows where the model has none.
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
-        let streams = Streams::new(self.seed, replication.into());
         let Some(load) = self.model.offered_load() else { return Ok(Rows::default()) };
-        load.offered(streams, &open).map_err(|refusal| self.refused(&refusal))
+        load.offered(self.streams(replication), &open).map_err(|refusal| self.refused(&refusal))
     }
 
     /// What formulas say of the mean sojourn time, as totals of a run; and a lower bound for each of
@@ -327,24 +324,19 @@ impl Case {
         formulas.distribution(&open).map_err(|refusal| self.refused(&refusal))
     }
 
-    /// The decomposition into links, where the model has any.
-    pub(crate) fn link_decomposition(&self) -> Option<&dyn LinkDecomposition> {
-        self.model.link_decomposition()
+    /// The case of the model, where that is `M`.
+    pub(crate) fn of_model<M: Model>(&self) -> Option<&M> {
+        let model: &dyn Any = &*self.model;
+        model.downcast_ref()
     }
 
-    /// One replication, its flows drawn and put onto the links of its fabric.
-    pub(crate) fn decompose(
-        &self,
-        settings: &Settings,
-        replication: u32,
-    ) -> Result<Decomposition, SpecError> {
-        let links = self.link_decomposition().expect("an estimate is refused of what has no links");
-        let streams = Streams::new(self.seed, replication.into());
-        let decomposed = links.decompose(settings, streams, &open);
-        decomposed.map_err(|refusal| self.refused(&refusal))
+    /// The random streams of a replication, counted from 0.
+    pub(crate) fn streams(&self, replication: u32) -> Streams {
+        Streams::new(self.seed, replication.into())
     }
 
-    fn refused(&self, refusal: &Refusal) -> SpecError {
+    /// A refusal that came while the case ran.
+    pub(crate) fn refused(&self, refusal: &Refusal) -> SpecError {
         SpecError::refused(format!("case {}", self.index), refusal)
     }
 }

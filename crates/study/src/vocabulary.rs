@@ -12,7 +12,7 @@ pub fn vocabulary() -> String {
     let of_models: Map<String, Json> = MODELS
         .iter()
         .map(|model| {
-            let words = model.vocabulary;
+            let words = (model.vocabulary)();
             let kinds: Vec<Json> = words.kinds.iter().map(kind).collect();
             let words = json!({
                 "work": words.work,

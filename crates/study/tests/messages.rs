@@ -90,6 +90,9 @@ fn lists() -> Vec<(String, String)> {
             lists.push((names.join(", "), format!("{{{topic}}}")));
         }
     }
+    let models: Value = serde_json::from_str(&sojourn_study::vocabulary()).unwrap();
+    let models: Vec<&str> = models.as_object().unwrap().keys().map(String::as_str).collect();
+    lists.push((models.join(", "), "{models}".to_owned()));
     lists.retain(|(names, _)| names.contains(", "));
     lists
 }

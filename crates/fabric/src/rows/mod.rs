@@ -3,7 +3,7 @@
 mod table;
 mod vocabulary;
 
-pub use vocabulary::VOCABULARY;
+pub(crate) use vocabulary::VOCABULARY;
 
 use crate::engine::{Outcome, PacketCounts, Sample};
 use crate::flow::{Completion, Packets};

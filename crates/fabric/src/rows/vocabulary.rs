@@ -23,7 +23,7 @@ const BINS: &[SizeBin] = &[
 ];
 
 /// The vocabulary of fabrics: kinds of jobs, their metrics and size bins.
-pub const VOCABULARY: Vocabulary = Vocabulary {
+pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
     // The ideal scheduler knows no packets.
     work: &[("packet-hop", "hops"), ("flow", "jobs")],
     percentiles: &[50.0, 90.0, 95.0, 99.0],

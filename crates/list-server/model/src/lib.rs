@@ -7,6 +7,7 @@ mod arrivals;
 mod bottleneck;
 mod case;
 pub mod internet;
+mod model;
 mod recorder;
 mod rows;
 mod series;
@@ -15,6 +16,5 @@ pub mod world;
 pub use arrivals::{Arrivals, Daily, Poisson, Regular};
 pub use bottleneck::Cause;
 pub use case::{List, MailCase, Policy};
-pub use rows::VOCABULARY;
 /// The decisions of the list server that a study may set.
 pub use sojourn_mail_engine::policy;

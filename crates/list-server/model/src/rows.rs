@@ -15,7 +15,7 @@ const IDEAL: &str = "ideal: a transaction on an open session, with a host that d
 const KINDS: [&str; 5] = ["delivery", "message-50", "message-95", "message-99", "message"];
 
 /// What a list server's jobs are called, and what is asked of them.
-pub const VOCABULARY: Vocabulary = Vocabulary {
+pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
     work: &[("delivery", "deliveries")],
     percentiles: &[50.0, 90.0, 95.0, 99.0],
     lengths: &["list.messages"],

@@ -1,17 +1,34 @@
-//! The model of a mailing list's server.
+//! The list server as a model of studies.
 
-use super::{Model, Part, Topic};
+use crate::arrivals::Arrivals;
+use crate::bottleneck::Cause;
+use crate::case::{List, MailCase, Policy};
+use crate::internet::{Internet, Peer};
+use crate::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
+use crate::rows::VOCABULARY;
+use crate::world::Machine;
 use sojourn_core::files::{Open, text};
+use sojourn_core::model::{Model, Part, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
-use sojourn_core::{Cancelled, Keep, Progress, Report, Streams};
-use sojourn_mail_model::internet::{Internet, Peer};
-use sojourn_mail_model::policy::{
-    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
-};
-use sojourn_mail_model::world::Machine;
-use sojourn_mail_model::{Arrivals, Cause, List, MailCase, Policy};
+use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary};
 
 impl Model for MailCase {
+    fn vocabulary() -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn topics() -> Vec<Topic> {
+        let tables =
+            vec![List::entry(), Policy::entry(), Limits::entry(), Machine::entry(), Peer::entry()];
+        vec![
+            Topic::of("tables", tables),
+            Topic::of("internets", Internet::entries()),
+            Topic::of("message-arrivals", Arrivals::entries()),
+            Topic { name: "policies", parts: policies() },
+            Topic::of("causes", Cause::entries()),
+        ]
+    }
+
     fn files(&mut self) -> Vec<&mut String> {
         self.files()
     }
@@ -34,19 +51,6 @@ impl Model for MailCase {
     fn table(&self) -> Table {
         self.write_table()
     }
-}
-
-/// The topics of a study of a list server.
-pub(crate) fn topics() -> Vec<Topic> {
-    let tables =
-        vec![List::entry(), Policy::entry(), Limits::entry(), Machine::entry(), Peer::entry()];
-    vec![
-        Topic::of("tables", tables),
-        Topic::of("internets", Internet::entries()),
-        Topic::of("message-arrivals", Arrivals::entries()),
-        Topic { name: "policies", parts: policies() },
-        Topic::of("causes", Cause::entries()),
-    ]
 }
 
 /// The policies of a list server, each under the name of the decision that it makes.

@@ -1,20 +1,38 @@
-//! The model of a disk array.
+//! The disk array as a model of studies.
 
-use super::{Model, Topic};
-use crate::capability::{ExactFormulas, OfferedLoad};
-use sojourn_array::ArrayCase;
-use sojourn_array::case::{Controller, Rebuild};
-use sojourn_array::device::Device;
-use sojourn_array::device::hdd::Positioning;
-use sojourn_array::device::hdd::scheduling::Scheduling;
-use sojourn_array::exact::Distribution;
-use sojourn_array::layout::Layout;
-use sojourn_array::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
+use crate::case::{ArrayCase, Controller, Rebuild};
+use crate::device::Device;
+use crate::device::hdd::Positioning;
+use crate::device::hdd::scheduling::Scheduling;
+use crate::exact::Distribution;
+use crate::layout::Layout;
+use crate::run::VOCABULARY;
+use crate::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
 use sojourn_core::files::Open;
+use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
-use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams};
+use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};
 
 impl Model for ArrayCase {
+    fn vocabulary() -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn topics() -> Vec<Topic> {
+        vec![
+            Topic::of("tables", vec![Controller::entry(), Rebuild::entry()]),
+            Topic::of("disks", Device::entries()),
+            Topic::of("layouts", Layout::entries()),
+            Topic::of("positionings", Positioning::entries()),
+            Topic::of("schedulings", Scheduling::entries()),
+            Topic::of("requests", Workload::entries()),
+            Topic::of("request-arrivals", Arrivals::entries()),
+            Topic::of("request-sizes", SizeLaw::entries()),
+            Topic::of("request-places", Places::entries()),
+            Topic::of("batches", BatchLaw::entries()),
+        ]
+    }
+
     fn files(&mut self) -> Vec<&mut String> {
         self.files()
     }
@@ -77,20 +95,4 @@ impl OfferedLoad for ArrayCase {
     fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
         self.offered(streams, open)
     }
-}
-
-/// The topics of a study of an array.
-pub(crate) fn topics() -> Vec<Topic> {
-    vec![
-        Topic::of("tables", vec![Controller::entry(), Rebuild::entry()]),
-        Topic::of("disks", Device::entries()),
-        Topic::of("layouts", Layout::entries()),
-        Topic::of("positionings", Positioning::entries()),
-        Topic::of("schedulings", Scheduling::entries()),
-        Topic::of("requests", Workload::entries()),
-        Topic::of("request-arrivals", Arrivals::entries()),
-        Topic::of("request-sizes", SizeLaw::entries()),
-        Topic::of("request-places", Places::entries()),
-        Topic::of("batches", BatchLaw::entries()),
-    ]
 }

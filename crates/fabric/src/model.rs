@@ -1,0 +1,74 @@
+//! The fabric as a model of studies.
+
+use crate::case::FabricCase;
+use crate::flow::Packets;
+use crate::path::Balance;
+use crate::queue::{Between, QueueKind};
+use crate::rows::VOCABULARY;
+use crate::scheme::Scheme;
+use crate::switch_memory::Buffer;
+use crate::topology::Topology;
+use crate::transport::{Priority, TransportKind};
+use crate::workload::{Workload, deadlines};
+use sojourn_core::files::{Open, text};
+use sojourn_core::model::{Model, Part, Topic};
+use sojourn_core::parameters::{Parameters, Refusal, Table};
+use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary, WORKLOADS};
+
+impl Model for FabricCase {
+    fn vocabulary() -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    /// `workloads` has the kinds of workload first, and then the size tables that they can draw from.
+    fn topics() -> Vec<Topic> {
+        let mut workloads = Topic::of("workloads", Workload::entries());
+        workloads.parts.extend(size_tables());
+        vec![
+            Topic::of("tables", vec![Packets::entry()]),
+            workloads,
+            Topic::of("topologies", Topology::entries()),
+            Topic::of("schemes", Scheme::entries()),
+            Topic::of("transports", TransportKind::entries()),
+            Topic::of("queues", QueueKind::entries()),
+            Topic::of("buffers", Buffer::entries()),
+            Topic::of("class-policies", Between::entries()),
+            Topic::of("balances", Balance::entries()),
+            Topic::of("priorities", Priority::entries()),
+            Topic::of("deadlines", deadlines::Law::entries()),
+        ]
+    }
+
+    fn files(&mut self) -> Vec<&mut String> {
+        self.files().collect()
+    }
+
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        self.count(&|name| text(open, name))
+    }
+
+    fn run(
+        &self,
+        streams: Streams,
+        open: Open<'_>,
+        keep: Keep,
+        threads: usize,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        Ok(self.ready(streams, &|name| text(open, name))?.run(keep, threads, progress))
+    }
+
+    fn table(&self) -> Table {
+        self.write_table()
+    }
+}
+
+/// The published size tables that come with sojourn.
+fn size_tables() -> impl Iterator<Item = Part> {
+    WORKLOADS.iter().map(|table| Part {
+        name: table.name.to_owned(),
+        summary: format!("Size table: {}.", table.summary().trim_end_matches('.')),
+        source: table.source().to_owned(),
+        parameters: Vec::new(),
+    })
+}
