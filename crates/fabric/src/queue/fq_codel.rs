@@ -132,7 +132,7 @@ impl FqCoDelPort {
     /// The hash of a packet's flow; what goes back is another flow.
     fn hash(&self, packet: &Packet) -> u16 {
         let flow = u64::from(packet.flow) << 1 | u64::from(packet.kind != Kind::Data);
-        (u128::from(mix(flow ^ self.salt)) * u128::from(self.flows) >> 64) as u16
+        ((u128::from(mix(flow ^ self.salt)) * u128::from(self.flows)) >> 64) as u16
     }
 
     /// The lane of the flows of `hash`.
