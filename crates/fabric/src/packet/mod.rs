@@ -138,7 +138,7 @@ impl Packet {
 
     /// When it arrives at the node it is under way to.
     #[inline]
-    pub(crate) const fn arrives(&self) -> Time {
+    pub const fn arrives(&self) -> Time {
         Time::from_ps(self.key >> 8)
     }
 }

@@ -16,7 +16,7 @@ use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Shape, Value
 /// Declares the ways to choose, one line each: what a study names, and the dispatch to their types.
 macro_rules! paths {
     ($($variant:ident($module:ident::$choose:ident),)+) => {
-        $(pub(crate) use $module::$choose;)+
+        $(pub use $module::$choose;)+
 
         /// How a switch chooses among several next hops.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
