@@ -2,9 +2,10 @@
 
 use crate::event::{Delays, Effect, Entry, Obstacle, Outcome, Relay, Task};
 use crate::message::Message;
+use crate::moment::Moment;
 use crate::reason::{Reason, status};
 use crate::session::Transaction;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_smtp::Reply;
 use std::sync::Arc;
 
@@ -22,15 +23,15 @@ impl Attempt {
         relay: &Relay,
         transaction: &Transaction,
         message: &Message,
-        now: Time,
+        now: Moment,
     ) -> Attempt {
         let Transaction { batch, since, began, .. } = transaction;
         let setup = (*since).clamp(batch.queued, *began);
         let delays = Delays {
             before: batch.queued.since(message.accepted),
-            queued: setup - batch.queued,
-            setup: *began - setup,
-            sending: now - *began,
+            queued: setup.since(batch.queued),
+            setup: began.since(setup),
+            sending: now.since(*began),
         };
         Attempt { relay: Some(relay.clone()), delays, took: now.since(*since) }
     }
@@ -44,7 +45,7 @@ impl Attempt {
     }
 
     /// That it did not succeed, at this time and for this reason.
-    pub(super) fn obstacle(&self, at: Time, reason: Reason) -> Obstacle {
+    pub(super) fn obstacle(&self, at: Moment, reason: Reason) -> Obstacle {
         Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
     }
 
@@ -62,9 +63,9 @@ impl Attempt {
 }
 
 /// Those of one transaction, and of transactions close to each other, come back together.
-pub(super) fn gathered(due: Time) -> Time {
-    let second = Span::from_s(1).ps();
-    Time::from_ps(due.ps().div_ceil(second) * second)
+pub(super) fn gathered(due: Moment) -> Moment {
+    const SECOND_NS: u64 = 1_000_000_000;
+    Moment::from_ns(due.ns().div_ceil(SECOND_NS).saturating_mul(SECOND_NS))
 }
 
 /// What a reply says. Recipients of one transaction share theirs: `last` is the one before.

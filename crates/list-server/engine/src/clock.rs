@@ -1,12 +1,14 @@
-//! The engine's time, what is to happen at times, and a clock that begins anew: 64 bits of
-//! picoseconds last 213 days, and a server lasts longer.
+//! The time of the event that is handled, what is to happen at times, and what was stored by a
+//! clock that was ahead.
 
-use crate::event::{Deferral, MessageId, Progress, Record, SessionId, Stored};
+use crate::event::{Deferral, MessageId, Progress, SessionId, Stored};
 use crate::ids::DestinationId;
-use sojourn_core::{Calendar, Span, Time};
+use crate::moment::Moment;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// What is to be looked at, at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     Session(SessionId),
     Destination(DestinationId),
@@ -17,81 +19,67 @@ pub(super) enum Timer {
 /// The time of the event that is handled, and the timers.
 #[derive(Debug)]
 pub(super) struct Clock {
-    pub(super) now: Time,
-    timers: Calendar<Timer>,
+    pub(super) now: Moment,
+    /// The earliest on top; of those of one time, the one that was scheduled first.
+    timers: BinaryHeap<Reverse<(Moment, u64, Timer)>>,
+    /// How many timers were scheduled.
+    scheduled: u64,
     /// The time of the last [`Effect::Wake`](crate::Effect::Wake).
-    announced: Time,
+    announced: Moment,
 }
 
 impl Default for Clock {
     fn default() -> Clock {
-        Clock { now: Time::ZERO, timers: Calendar::new(), announced: Time::NEVER }
+        Clock {
+            now: Moment::ZERO,
+            timers: BinaryHeap::new(),
+            scheduled: 0,
+            announced: Moment::NEVER,
+        }
     }
 }
 
 impl Clock {
     /// It is `now`; a time before the last one counts as the last one.
-    pub(super) fn advance(&mut self, now: Time) {
+    pub(super) fn advance(&mut self, now: Moment) {
         self.now = self.now.max(now);
     }
 
-    pub(super) fn schedule(&mut self, at: Time, timer: Timer) {
-        self.timers.schedule(at, timer);
+    pub(super) fn schedule(&mut self, at: Moment, timer: Timer) {
+        self.timers.push(Reverse((at, self.scheduled, timer)));
+        self.scheduled += 1;
     }
 
     /// The next timer whose time has come, and that time.
-    pub(super) fn next_due(&mut self) -> Option<(Time, Timer)> {
-        self.timers.peek_time().filter(|&at| at <= self.now)?;
-        self.timers.pop()
+    pub(super) fn next_due(&mut self) -> Option<(Moment, Timer)> {
+        self.next().filter(|&at| at <= self.now)?;
+        self.timers.pop().map(|Reverse((at, _, timer))| (at, timer))
     }
 
     /// The wish to be woken was fulfilled.
     pub(super) fn wake(&mut self) {
-        self.announced = Time::NEVER;
+        self.announced = Moment::NEVER;
     }
 
     /// When to be woken, where that is not known yet.
-    pub(super) fn next_wake(&mut self) -> Option<Time> {
-        let at = self.timers.peek_time().filter(|&at| at != self.announced)?;
+    pub(super) fn next_wake(&mut self) -> Option<Moment> {
+        let at = self.next().filter(|&at| at != self.announced)?;
         self.announced = at;
         Some(at)
     }
 
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        for time in [&mut self.now, &mut self.announced] {
-            rebase_clock(time, by);
-        }
-        let mut timers = std::mem::replace(&mut self.timers, Calendar::new());
-        while let Some((mut at, timer)) = timers.pop() {
-            rebase_clock(&mut at, by);
-            self.timers.schedule(at, timer);
-        }
-    }
-}
-
-/// `time` is so much earlier, if it is to come at all; what was before the beginning is at it.
-pub(super) fn rebase_clock(time: &mut Time, by: Span) {
-    if *time < Time::NEVER {
-        *time = Time::from_ps(time.ps().saturating_sub(by.ps()));
-    }
-}
-
-impl Record {
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        if let Record::Deferred(_, Deferral { first, due, .. }, obstacle) = self {
-            for time in [first, due, &mut obstacle.at] {
-                rebase_clock(time, by);
-            }
-        }
+    /// The time of the next timer.
+    fn next(&self) -> Option<Moment> {
+        self.timers.peek().map(|Reverse((at, ..))| *at)
     }
 }
 
 impl Stored {
     /// One that was accepted in the future, by a clock that was ahead, is accepted `now`, and its
     /// waits begin as much earlier.
-    pub(super) fn not_after(&mut self, now: Time) {
-        let ahead = self.accepted.since(now);
-        let earlier = |time: &mut Time| *time = Time::from_ps(time.ps().saturating_sub(ahead.ps()));
+    pub(super) fn not_after(&mut self, now: Moment) {
+        let ahead = self.accepted.ns().saturating_sub(now.ns());
+        let earlier = |at: &mut Moment| *at = Moment::from_ns(at.ns().saturating_sub(ahead));
         earlier(&mut self.accepted);
         for progress in &mut self.progress {
             if let Progress::Deferred(Deferral { first, due, .. }) = progress {

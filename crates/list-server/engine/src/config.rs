@@ -55,7 +55,7 @@ impl Check for Config {
             let given = Value::Text(self.hello.clone());
             return Err(Refusal::value(&given, "a domain or an address literal").under("hello"));
         }
-        // The engine's clock lasts 213 days, more than twice as long.
+        // A delay in the log lasts up to 213 days, more than twice as long.
         if self.lifetime > LONGEST {
             let given = Value::Text(self.lifetime.to_string());
             return Err(Refusal::value(&given, "at most 90d").under("lifetime"));

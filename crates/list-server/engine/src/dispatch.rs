@@ -18,8 +18,8 @@ use crate::policy::timeouts::Timeouts;
 use crate::queue::Next;
 use crate::reason::{Reason, status};
 use crate::session::Session;
-use crate::{Engine, chance};
-use sojourn_core::{Span, Time};
+use crate::{Engine, Moment, chance};
+use sojourn_core::Span;
 use sojourn_smtp::client::Client;
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ impl Engine {
             return;
         }
         let retry_at = this.retry_at;
-        if retry_at < Time::NEVER {
+        if retry_at < Moment::NEVER {
             return self.stall(id, retry_at);
         }
         match this.routes {
@@ -191,7 +191,7 @@ impl Engine {
     }
 
     /// How long a host or name server that did not answer `times` times in a row is left alone.
-    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Time) -> Span {
+    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Moment) -> Span {
         self.config.retry.host(&RetryInput {
             times,
             since_first: self.clock.now.since(first),
@@ -202,7 +202,7 @@ impl Engine {
     }
 
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
-    fn stall(&mut self, id: DestinationId, until: Time) {
+    fn stall(&mut self, id: DestinationId, until: Moment) {
         let this = &mut self.destinations[id];
         let (newly, envelopes) = this.stall(until);
         let unknown = || Reason::new(status::NO_ANSWER, "no host answers");
@@ -216,12 +216,12 @@ impl Engine {
         self.destinations.set_alarm(id, &mut self.clock);
     }
 
-    pub(super) fn destination_alarm(&mut self, at: Time, id: DestinationId) {
+    pub(super) fn destination_alarm(&mut self, at: Moment, id: DestinationId) {
         let (now, this) = (self.clock.now, &mut self.destinations[id]);
         if this.alarm > at {
             return;
         }
-        this.alarm = Time::NEVER;
+        this.alarm = Moment::NEVER;
         if matches!(this.routes, Routes::Asking(until) if until <= now) {
             self.unresolved(id, "the name servers do not answer".into());
         }
@@ -244,7 +244,7 @@ impl Engine {
         if let Some(literal) = literal(&name) {
             let host =
                 MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
-            let routes = Routes::Asking(Time::NEVER);
+            let routes = Routes::Asking(Moment::NEVER);
             self.destinations.set_routes(id, routes, &mut self.hosts);
             return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
         }

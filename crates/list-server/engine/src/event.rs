@@ -3,8 +3,9 @@
 use crate::config::Config;
 use crate::ids::RecipientIndex;
 use crate::list::return_path::{decode_verp, form};
+use crate::moment::Moment;
 use crate::reason::Reason;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Framing;
 use std::collections::BTreeSet;
@@ -82,7 +83,7 @@ pub struct Stored {
     /// The message.
     pub submission: Submission,
     /// When it was accepted.
-    pub accepted: Time,
+    pub accepted: Moment,
     /// How far each recipient has come, in the list's order.
     pub progress: Vec<Progress>,
     /// The numbers of those that are held, in order.
@@ -108,16 +109,16 @@ pub struct Deferral {
     /// How many times it was refused.
     pub times: u32,
     /// When for the first time.
-    pub first: Time,
+    pub first: Moment,
     /// When it is tried again.
-    pub due: Time,
+    pub due: Moment,
 }
 
 /// What the last attempt for a recipient met: for people who ask why a recipient waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// When.
-    pub at: Time,
+    pub at: Moment,
     /// The host's name, as in [`Relay`]; nothing where none was tried.
     pub host: Option<Arc<str>>,
     /// What it said, or this server's words.
@@ -268,7 +269,7 @@ pub enum Effect {
     /// For the log.
     Log(Entry),
     /// Come back at this time, unless something happens before; replaces the last such wish.
-    Wake(Time),
+    Wake(Moment),
 }
 
 /// Why a message was not taken over.
@@ -314,9 +315,9 @@ pub enum Entry {
         reason: Reason,
     },
     /// A host is left alone for a while.
-    HostDown(IpAddr, Time, Reason),
+    HostDown(IpAddr, Moment, Reason),
     /// A domain is tried again later.
-    DomainDown(Arc<str>, Time, Reason),
+    DomainDown(Arc<str>, Moment, Reason),
     /// An operator did this with these recipients.
     Operated(Operation, MessageId, Arc<[RecipientIndex]>),
     /// Stable storage could not be written.

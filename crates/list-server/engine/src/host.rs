@@ -1,11 +1,10 @@
 //! Hosts: what is known of each address, shared by all domains whose mail goes there.
 
-use crate::clock::rebase_clock;
 use crate::event::MailHost;
 use crate::ids::{DestinationId, HostId, NetworkId};
+use crate::moment::Moment;
 use crate::policy::Limits;
 use crate::table::{ClockHand, Table};
-use sojourn_core::{Span, Time};
 use sojourn_smtp::client::Tls;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -25,13 +24,13 @@ pub(super) struct Host {
     /// Failures in a row since it last answered a transaction, when the first was, and until when
     /// it is left alone.
     pub(super) failures: u32,
-    pub(super) first_failure: Time,
-    pub(super) down_until: Time,
+    pub(super) first_failure: Moment,
+    pub(super) down_until: Moment,
     /// Sessions that it is given, as far as is known.
     allowed: u32,
     successes: u32,
     /// A number that it refused to exceed, and until when that is believed.
-    ceiling: (u32, Time),
+    ceiling: (u32, Moment),
     /// Whether its TLS did not work when it was tried.
     pub(super) tls_broken: bool,
     /// Whether it broke off a transaction that was begun before the one before it was answered, and
@@ -59,7 +58,7 @@ pub(super) enum HostCapacity {
     Free,
     Full,
     /// It is left alone until this time.
-    Down(Time),
+    Down(Moment),
 }
 
 /// A host that takes a destination's mail.
@@ -80,7 +79,7 @@ pub(super) enum Choice {
     /// Too many sessions wait already for hosts that did not answer last time.
     TooManyProbes,
     /// No host is to be tried before this time.
-    Down(Time),
+    Down(Moment),
 }
 
 /// All hosts, numbered as they become known; the id of one that is forgotten is given again.
@@ -127,11 +126,11 @@ impl Hosts {
             sessions: 0,
             established: 0,
             failures: 0,
-            first_failure: Time::ZERO,
-            down_until: Time::ZERO,
+            first_failure: Moment::ZERO,
+            down_until: Moment::ZERO,
             allowed: limits.initial.get(),
             successes: 0,
-            ceiling: (u32::MAX, Time::ZERO),
+            ceiling: (u32::MAX, Moment::ZERO),
             tls_broken: false,
             no_pipelining: false,
             takes_whole: false,
@@ -180,10 +179,10 @@ impl Hosts {
         &self,
         routes: &[Route],
         may_probe: bool,
-        now: Time,
+        now: Moment,
         limits: &Limits,
     ) -> Choice {
-        let mut earliest = Time::NEVER;
+        let mut earliest = Moment::NEVER;
         for group in routes.chunk_by(|a, b| a.preference == b.preference) {
             let mut blocked = None;
             for &Route { host: id, ref name, .. } in group {
@@ -240,10 +239,6 @@ impl Hosts {
         self.list.values_mut().for_each(|host| host.set_limits(limits));
     }
 
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        self.list.values_mut().for_each(|host| host.rebase_clock(by));
-    }
-
     /// How many are known.
     pub(super) fn known(&self) -> usize {
         self.by_address.len()
@@ -278,12 +273,6 @@ fn network_of(address: IpAddr) -> IpAddr {
 }
 
 impl Host {
-    fn rebase_clock(&mut self, by: Span) {
-        for time in [&mut self.first_failure, &mut self.down_until, &mut self.ceiling.1] {
-            rebase_clock(time, by);
-        }
-    }
-
     fn set_limits(&mut self, limits: &Limits) {
         self.allowed = self.allowed.min(limits.destination.get());
     }
@@ -296,7 +285,7 @@ impl Host {
 
     /// Whether it can have one more session. A host that did not answer last time is given one
     /// until it answers.
-    pub(super) fn room(&self, now: Time) -> HostCapacity {
+    pub(super) fn room(&self, now: Moment) -> HostCapacity {
         match self.failures {
             0 if self.sessions < self.allowed => HostCapacity::Free,
             0 => HostCapacity::Full,
@@ -307,7 +296,7 @@ impl Host {
     }
 
     /// A transaction was answered; whether more sessions fit than before.
-    pub(super) fn answered(&mut self, now: Time, limits: &Limits) -> bool {
+    pub(super) fn answered(&mut self, now: Moment, limits: &Limits) -> bool {
         let recovered = std::mem::take(&mut self.failures) > 0;
         self.successes += 1;
         let (ceiling, until) = self.ceiling;
@@ -321,7 +310,7 @@ impl Host {
     }
 
     /// It refused or dropped a session while it has others: as many as it greeted, and not more.
-    pub(super) fn overloaded(&mut self, now: Time, limits: &Limits) {
+    pub(super) fn overloaded(&mut self, now: Moment, limits: &Limits) {
         self.allowed = self.established.clamp(1, self.allowed);
         self.successes = 0;
         self.ceiling = (self.allowed, now + limits.relearn);
@@ -329,7 +318,7 @@ impl Host {
 
     /// It did not answer, and has no other session: it is left alone, and begins
     /// again with one session. How many times in a row.
-    pub(super) fn failed(&mut self, now: Time) -> u32 {
+    pub(super) fn failed(&mut self, now: Moment) -> u32 {
         if self.failures == 0 {
             self.first_failure = now;
         }
@@ -360,6 +349,7 @@ pub fn prefix(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_core::Span;
     use sojourn_core::parameters::defaults;
 
     fn host() -> Host {
@@ -389,13 +379,13 @@ mod tests {
     #[test]
     fn concurrency_grows_with_success_and_stays_below_a_refusal_for_a_while() {
         let (mut host, limits): (_, Limits) = (host(), defaults());
-        assert_eq!((0..5).filter(|_| host.answered(Time::ZERO, &limits)).count(), 1);
+        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO, &limits)).count(), 1);
         assert_eq!(host.allowed, 6);
         host.established = 3;
-        host.overloaded(Time::ZERO, &limits);
-        (0..1000).for_each(|_| assert!(!host.answered(Time::ZERO, &limits)));
+        host.overloaded(Moment::ZERO, &limits);
+        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO, &limits)));
         assert_eq!(host.allowed, 3);
-        let relearnt = Time::ZERO + limits.relearn;
+        let relearnt = Moment::ZERO + limits.relearn;
         assert_eq!((0..1000).filter(|_| host.answered(relearnt, &limits)).count(), 17);
         assert_eq!(host.allowed, limits.destination.get());
     }
@@ -403,7 +393,7 @@ mod tests {
     #[test]
     fn a_host_that_did_not_answer_is_probed_by_one_session() {
         let (mut host, limits): (_, Limits) = (host(), defaults());
-        let (now, later) = (Time::ZERO, Time::ZERO + Span::from_s(60));
+        let (now, later) = (Moment::ZERO, Moment::ZERO + Span::from_s(60));
         assert_eq!(host.failed(now), 1);
         host.down_until = later;
         assert_eq!(

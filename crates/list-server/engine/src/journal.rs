@@ -1,11 +1,12 @@
 //! What is to be on stable storage, and what is on the way there.
 
-use crate::clock::{Clock, Timer, rebase_clock};
+use crate::clock::{Clock, Timer};
 use crate::event::{BatchId, Counts, Effect, Record, SessionId};
 use crate::ids::EnvelopeId;
+use crate::moment::Moment;
 use crate::policy::CheckpointKind;
 use crate::policy::checkpoint::Checkpoint;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,9 +24,9 @@ pub(super) struct Journal {
     /// What is to be written by itself, and the envelope that waits for it.
     files: VecDeque<(Vec<Record>, Option<EnvelopeId>)>,
     /// Since when the first of `records` waits.
-    since: Time,
+    since: Moment,
     /// When its timer rings.
-    alarm: Time,
+    alarm: Moment,
     /// Whether a session or a submitter waits for one of them.
     urgent: bool,
     writing: Option<Batch>,
@@ -52,18 +53,7 @@ pub(super) enum Waiting {
 }
 
 impl Journal {
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        rebase_clock(&mut self.since, by);
-        rebase_clock(&mut self.alarm, by);
-        let files = self.files.iter_mut().flat_map(|(records, _)| records);
-        self.records.iter_mut().chain(files).for_each(|it| it.rebase_clock(by));
-        // What is being written is kept for the case that it has to be written again.
-        if let Some(batch) = &mut self.writing {
-            Arc::make_mut(&mut batch.records).iter_mut().for_each(|it| it.rebase_clock(by));
-        }
-    }
-
-    pub(super) fn push(&mut self, now: Time, record: Record) {
+    pub(super) fn push(&mut self, now: Moment, record: Record) {
         if self.records.is_empty() {
             self.since = now;
         }
@@ -145,7 +135,7 @@ impl Journal {
 
     /// A batch could not be written. It goes before all that has come since, but for messages that
     /// were offered: those are refused.
-    pub(super) fn not_written(&mut self, now: Time, batch: Batch) {
+    pub(super) fn not_written(&mut self, now: Moment, batch: Batch) {
         let mut records = batch.records.to_vec();
         records.retain(|record| !matches!(record, Record::Accepted(_)));
         // Where nothing is left to write that would show when it works again, the next offer does.

@@ -36,6 +36,7 @@ mod ids;
 mod journal;
 pub mod list;
 mod message;
+mod moment;
 mod operator;
 mod outcome;
 mod own_hosts;
@@ -54,6 +55,7 @@ pub use event::{
 };
 pub use host::prefix;
 pub use ids::{DestinationId, RecipientIndex};
+pub use moment::Moment;
 pub use own_hosts::OwnHosts;
 pub use reason::Reason;
 
@@ -68,7 +70,7 @@ use crate::operator::{Chosen, LAST_ATTEMPT};
 use crate::queue::MessageQueue;
 use crate::reason::{End, status};
 use crate::session::{Session, SessionEvent, Sessions};
-use sojourn_core::{Span, Streams, Time};
+use sojourn_core::Streams;
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Step;
 use std::sync::Arc;
@@ -116,14 +118,14 @@ impl Engine {
 
     /// Handles an event at its time, where a time before the last one counts as the last one, and
     /// returns the effects, in order. Events of sessions and batches that are over are ignored.
-    pub fn handle(&mut self, now: Time, event: Event) -> Vec<Effect> {
+    pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.handle_into(now, event, &mut effects);
         effects
     }
 
     /// Like [`Engine::handle`], with the effects appended to `effects`.
-    pub fn handle_into(&mut self, now: Time, event: Event, effects: &mut Vec<Effect>) {
+    pub fn handle_into(&mut self, now: Moment, event: Event, effects: &mut Vec<Effect>) {
         std::mem::swap(&mut self.effects, effects);
         self.clock.advance(now);
         while let Some((at, timer)) = self.clock.next_due() {
@@ -205,7 +207,7 @@ impl Engine {
     }
 
     /// When a message that is not finished was accepted.
-    pub fn accepted(&self, message: MessageId) -> Option<Time> {
+    pub fn accepted(&self, message: MessageId) -> Option<Moment> {
         self.queue.get(message).map(|message| message.accepted)
     }
 
@@ -229,20 +231,7 @@ impl Engine {
         }
     }
 
-    /// Counts time from a beginning that is `by` later, a whole number of seconds: what was to
-    /// happen at a time happens at this time less `by`. Nothing else changes. Effects that were
-    /// given before count from the old beginning.
-    pub fn rebase_clock(&mut self, by: Span) {
-        assert!(by.ps().is_multiple_of(Span::from_s(1).ps()), "{by} are no whole seconds");
-        self.clock.rebase_clock(by);
-        self.queue.rebase_clock(by);
-        self.destinations.rebase_clock(by);
-        self.hosts.rebase_clock(by);
-        self.sessions.rebase_clock(by);
-        self.journal.rebase_clock(by);
-    }
-
-    fn ring(&mut self, at: Time, timer: Timer) {
+    fn ring(&mut self, at: Moment, timer: Timer) {
         match timer {
             Timer::Session(session) => self.session_alarm(at, session),
             Timer::Destination(destination) => self.destination_alarm(at, destination),
@@ -412,7 +401,7 @@ impl Engine {
     /// The chosen are taken out of their places, and queued at their end as if they had never been
     /// refused.
     fn requeue(&mut self, chosen: &[Chosen]) {
-        self.queue.change(chosen, |it| (it.refused, it.first_refused) = (0, Time::ZERO));
+        self.queue.change(chosen, |it| (it.refused, it.first_refused) = (0, Moment::ZERO));
         for id in self.queue.destinations_of(chosen) {
             self.each_host(id, |host, now| {
                 (host.failures, host.down_until, host.tls_broken) = (0, now, false);
@@ -432,7 +421,7 @@ impl Engine {
     }
 
     /// Changes what is known of each host of a destination, and looks again at those that wait for it.
-    fn each_host(&mut self, id: DestinationId, change: impl Fn(&mut Host, Time)) {
+    fn each_host(&mut self, id: DestinationId, change: impl Fn(&mut Host, Moment)) {
         let routes = self.destinations[id].routes.hosts();
         for host in routes.iter().map(|route| route.host).collect::<Vec<_>>() {
             change(&mut self.hosts[host], self.clock.now);

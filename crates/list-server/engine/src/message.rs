@@ -1,12 +1,11 @@
 //! Messages, their recipients, and batches of these.
 
-use crate::clock::rebase_clock;
 use crate::event::{Deferral, MessageId, Progress, Submission};
 use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
+use crate::moment::Moment;
 use crate::policy::split::Place;
 use crate::reason::{Reason, status};
 use crate::table::Table;
-use sojourn_core::{Span, Time};
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Extensions;
 use std::num::NonZeroU32;
@@ -18,7 +17,7 @@ pub(super) struct Message {
     pub(super) size: u64,
     pub(super) eight_bit: bool,
     pub(super) utf8: bool,
-    pub(super) accepted: Time,
+    pub(super) accepted: Moment,
     /// The day that its return paths name.
     pub(super) day: u16,
     pub(super) recipients: Table<RecipientIndex, Recipient>,
@@ -36,7 +35,7 @@ pub(super) struct Recipient {
     pub(super) wish: Wish,
     /// How many times it was refused for now, and when first.
     pub(super) refused: u32,
-    pub(super) first_refused: Time,
+    pub(super) first_refused: Moment,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +68,7 @@ pub(super) struct DeliveryBatch {
     /// The envelope that goes on when this is done.
     pub(super) envelope: EnvelopeId,
     /// When it was queued.
-    pub(super) queued: Time,
+    pub(super) queued: Moment,
 }
 
 /// What has to be done for a message's recipients, as stable storage has them.
@@ -78,7 +77,7 @@ pub(super) struct Found {
     /// Those that are to be sent to now, in the list's order.
     pub(super) waiting: Vec<Place>,
     /// Those that are tried again later.
-    pub(super) deferred: Vec<(RecipientIndex, Time)>,
+    pub(super) deferred: Vec<(RecipientIndex, Moment)>,
     /// The destinations of those that are at their end.
     pub(super) ended: Vec<DestinationId>,
     /// Those that failed and were not reported.
@@ -87,7 +86,7 @@ pub(super) struct Found {
 
 impl Recipient {
     /// It was refused for now: how many times, and when first.
-    pub(super) fn refuse(&mut self, now: Time) -> (u32, Time) {
+    pub(super) fn refuse(&mut self, now: Moment) -> (u32, Moment) {
         if self.refused == 0 {
             self.first_refused = now;
         }
@@ -106,7 +105,7 @@ impl Message {
     /// A message whose recipients go to `destinations`.
     pub(super) fn new(
         submission: Submission,
-        accepted: Time,
+        accepted: Moment,
         destinations: Vec<DestinationId>,
     ) -> Message {
         let numbers = submission.subscribers.into_iter().chain(std::iter::repeat(0));
@@ -119,7 +118,7 @@ impl Message {
                 state: State::Waiting,
                 wish: Wish::Send,
                 refused: 0,
-                first_refused: Time::ZERO,
+                first_refused: Moment::ZERO,
             })
             .collect();
         Message {
@@ -132,11 +131,6 @@ impl Message {
             open: recipients.len() as u32,
             recipients,
         }
-    }
-
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        rebase_clock(&mut self.accepted, by);
-        self.recipients.values_mut().for_each(|it| rebase_clock(&mut it.first_refused, by));
     }
 
     pub(super) fn is_waiting(&self, recipient: RecipientIndex) -> bool {
@@ -157,7 +151,7 @@ impl Message {
         &mut self,
         progress: Vec<Progress>,
         held: &[RecipientIndex],
-        now: Time,
+        now: Moment,
     ) -> Found {
         let mut found = Found::default();
         for ((index, recipient), progress) in self.recipients.iter_mut().zip(progress) {

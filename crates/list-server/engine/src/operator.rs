@@ -7,9 +7,10 @@ use crate::event::{Counts, Effect, Entry, MessageId, Operation, Record, Selectio
 use crate::ids::{DestinationId, RecipientIndex};
 use crate::journal::Journal;
 use crate::message::{Recipient, State, Wish};
+use crate::moment::Moment;
 use crate::policy::split::Place;
 use crate::queue::MessageQueue;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -137,7 +138,7 @@ impl MessageQueue {
     pub(super) fn wait_again(
         &mut self,
         task: Task,
-        now: Time,
+        now: Moment,
         journal: &mut Journal,
         effects: &mut Vec<Effect>,
     ) -> bool {
@@ -153,7 +154,7 @@ impl MessageQueue {
     pub(super) fn is_removed(
         &mut self,
         task: Task,
-        now: Time,
+        now: Moment,
         journal: &mut Journal,
         effects: &mut Vec<Effect>,
     ) -> bool {
@@ -173,7 +174,7 @@ impl Chosen {
     pub(super) fn note(
         self,
         operation: Operation,
-        now: Time,
+        now: Moment,
         journal: &mut Journal,
         effects: &mut Vec<Effect>,
     ) {

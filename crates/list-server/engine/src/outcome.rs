@@ -13,14 +13,14 @@ use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
 use crate::reason::{End, Reason, status};
 use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction, name_of};
-use crate::{Engine, chance};
-use sojourn_core::{Span, Time};
+use crate::{Engine, Moment, chance};
+use sojourn_core::Span;
 use sojourn_smtp::client::{Output, Step, Tls, Verdict};
 use sojourn_smtp::wait_named;
 use std::collections::BTreeMap;
 
 impl Engine {
-    pub(super) fn session_alarm(&mut self, at: Time, id: SessionId) {
+    pub(super) fn session_alarm(&mut self, at: Moment, id: SessionId) {
         let Some(step) = self.sessions.ring(at, id, &mut self.clock) else { return };
         if step == Step::Idle {
             return self.quit(id);
@@ -363,7 +363,7 @@ impl Engine {
     }
 
     /// The recipient waits until `due`; one that is held, until it is released.
-    pub(super) fn set_aside(&mut self, task: Task, due: Time) {
+    pub(super) fn set_aside(&mut self, task: Task, due: Moment) {
         let recipient = self.queue.recipient(task);
         if recipient.is_waiting() {
             self.destinations.set_aside(recipient.destination, task, due, &mut self.clock);

@@ -7,9 +7,9 @@ use crate::journal::Journal;
 use crate::list::return_path::{ReturnPaths, encode_verp};
 use crate::list::token::Claim;
 use crate::message::{DeliveryBatch, Message, Recipient, State};
+use crate::moment::Moment;
 use crate::policy::split::{Place, together};
 use slab::Slab;
-use sojourn_core::{Span, Time};
 use sojourn_smtp::{Address, client};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -100,12 +100,6 @@ impl MessageQueue {
         self.messages.insert(id, message);
     }
 
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        for message in self.messages.values_mut().chain(self.offered.values_mut()) {
-            message.rebase_clock(by);
-        }
-    }
-
     /// A recipient of a message that is not finished.
     pub(super) fn recipient(&self, task: Task) -> &Recipient {
         &self[task.message].recipients[task.recipient]
@@ -138,7 +132,7 @@ impl MessageQueue {
         message: MessageId,
         recipients: &[RecipientIndex],
         journal: &mut Journal,
-        now: Time,
+        now: Moment,
     ) {
         let Some(known) = self.messages.get_mut(&message) else { return };
         for &recipient in recipients {
@@ -253,7 +247,7 @@ impl MessageQueue {
     }
 
     /// The present group of an envelope is done.
-    pub(super) fn next(&mut self, id: EnvelopeId, now: Time) -> Next {
+    pub(super) fn next(&mut self, id: EnvelopeId, now: Moment) -> Next {
         let envelope = &mut self.envelopes[id.index()];
         let Some((destination, recipients)) = envelope.groups.pop_front() else {
             return Next::Over(self.envelopes.remove(id.index()).unsaved);

@@ -32,9 +32,8 @@ pub use writer::{Archive, Done, Job};
 use bytes::Bytes;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, ToSql, TransactionBehavior, named_params};
-use sojourn_core::Time;
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Operation, Record, Stored, Submission, Task,
+    Deferral, MessageId, Moment, Obstacle, Operation, Record, Stored, Submission, Task,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -102,17 +101,16 @@ impl Spool {
     }
 
     /// Keeps a message until the engine wants it written; `text` is in canonical form.
-    pub fn offer(&mut self, accepted: Time, submission: Submission, text: Bytes) {
+    pub fn offer(&mut self, accepted: Moment, submission: Submission, text: Bytes) {
         assert_eq!(submission.size, text.len() as u64, "the size is the text's");
         let accepted_ms = self.epoch.unix_ms(accepted);
         self.offers.insert(submission.id, Offer { submission, accepted_ms, text });
     }
 
-    /// Times are those of an engine whose time begins at `epoch`, from now on. Where the calendar was
-    /// set, by `stepped_ms`, what is stored follows it with the next write: how long a recipient has
-    /// waited and has to wait does not depend on it.
-    pub fn set_epoch(&mut self, epoch: Epoch, stepped_ms: i64) {
-        self.epoch = epoch;
+    /// The calendar was set, by `stepped_ms`. The epoch follows it now, and what is stored with the
+    /// next write: how long a recipient has waited and has to wait does not depend on it.
+    pub fn step_calendar(&mut self, stepped_ms: i64) {
+        self.epoch.unix_ms += stepped_ms;
         self.stepped_ms += stepped_ms;
         self.offers.values_mut().for_each(|offer| offer.accepted_ms += stepped_ms);
     }

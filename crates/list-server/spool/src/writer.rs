@@ -1,11 +1,9 @@
 //! The spool's thread: writing waits for the disk, and nothing else has to.
 
 use crate::Spool;
-use crate::epoch::Epoch;
 use crate::error::SpoolError;
 use bytes::Bytes;
-use sojourn_core::Time;
-use sojourn_mail_engine::{BatchId, Event, MessageId, Record, Submission};
+use sojourn_mail_engine::{BatchId, Event, MessageId, Moment, Record, Submission};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -15,16 +13,15 @@ use std::time::Duration;
 #[derive(Debug)]
 pub enum Job {
     /// Keep a message that may be written soon.
-    Offer(Time, Submission, Bytes),
+    Offer(Moment, Submission, Bytes),
     /// Forget it.
     Withdraw(MessageId),
     /// Write a batch of records; what came of it is [`Done::Event`].
     Write(BatchId, Arc<[Record]>),
     /// Remove a message that is finished, when there is time.
     Finish(MessageId),
-    /// Count time from another beginning, and follow the calendar where it was set, by so many
-    /// milliseconds.
-    SetEpoch(Epoch, i64),
+    /// Follow the calendar, which was set by so many milliseconds.
+    StepCalendar(i64),
     /// Read a message's text; what came of it is [`Done::Text`].
     Read(MessageId),
 }
@@ -100,8 +97,8 @@ fn work(mut spool: Spool, jobs: &mpsc::Receiver<Job>, mut report: impl FnMut(Don
                 spool.finish(id);
                 continue;
             }
-            Job::SetEpoch(epoch, stepped_ms) => {
-                spool.set_epoch(epoch, stepped_ms);
+            Job::StepCalendar(stepped_ms) => {
+                spool.step_calendar(stepped_ms);
                 continue;
             }
             Job::Write(batch, records) => Done::Event(match spool.write(&records) {

@@ -1,8 +1,9 @@
 //! Spools that are damaged, looked at and repaired.
 
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Progress, Reason, RecipientIndex, Record, Submission, Task,
+    Deferral, MessageId, Moment, Obstacle, Progress, Reason, RecipientIndex, Record, Submission,
+    Task,
 };
 use sojourn_mail_spool::{Epoch, Queued, Spool, check, look, repair};
 use sojourn_smtp::Enhanced;
@@ -27,17 +28,17 @@ fn spool(folder: &Path) -> PathBuf {
             day: 0,
             recipients: ["a", "b", "c"].map(|it| format!("{it}@x.example").parse().unwrap()).into(),
         };
-        spool.offer(Time::ZERO + Span::from_s(1), submission, (&b"x\r\n"[..]).into());
+        spool.offer(Moment::ZERO + Span::from_s(1), submission, (&b"x\r\n"[..]).into());
         records.push(Record::Accepted(id));
     }
     let task = |recipient| Task { message: MessageId(2), recipient: RecipientIndex(recipient) };
-    let due = Time::ZERO + Span::from_s(60);
+    let due = Moment::ZERO + Span::from_s(60);
     records.push(Record::Delivered(task(0)));
     records.push(Record::Deferred(
         task(1),
-        Deferral { times: 1, first: Time::ZERO, due },
+        Deferral { times: 1, first: Moment::ZERO, due },
         Box::new(Obstacle {
-            at: Time::ZERO + Span::from_s(2),
+            at: Moment::ZERO + Span::from_s(2),
             host: Some("mx.x.example".into()),
             reason: Reason { status: Enhanced(4, 2, 2), text: "452 the box is full".into() },
         }),
@@ -178,7 +179,7 @@ fn damaged_pages() {
         subscribers: vec![],
         day: 0,
     };
-    spool.offer(Time::ZERO, submission, (&b"x\r\n"[..]).into());
+    spool.offer(Moment::ZERO, submission, (&b"x\r\n"[..]).into());
     spool.write(&[Record::Accepted(id)]).unwrap();
     spool.answers().note([Task { message: id, recipient: RecipientIndex(5) }]).unwrap();
     drop(spool);

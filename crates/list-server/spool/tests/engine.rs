@@ -1,10 +1,10 @@
 //! The engine on a real spool, with hosts that answer at once; stopped at every write, before and
 //! after it reached the disk.
 
+use sojourn_core::Span;
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{
-    Answer, Config, Effect, Engine, Event, MailHost, MessageId, SessionId, Submission, Task,
+    Answer, Config, Effect, Engine, Event, MailHost, MessageId, Moment, SessionId, Submission, Task,
 };
 use sojourn_mail_spool::{Answers, Epoch, Spool};
 use sojourn_smtp::Address;
@@ -28,7 +28,7 @@ struct World<'a> {
     spool: Spool,
     answers: Answers,
     noted: BTreeSet<Task>,
-    now: Time,
+    now: Moment,
     events: VecDeque<Event>,
     recipients: BTreeMap<SessionId, Vec<String>>,
     delivered: BTreeMap<String, u32>,
@@ -197,7 +197,7 @@ fn run(crash: Option<(u32, bool)>) -> (u32, usize) {
         answers: spool.answers(),
         spool,
         noted: BTreeSet::new(),
-        now: Time::ZERO,
+        now: Moment::ZERO,
         events: VecDeque::new(),
         recipients: BTreeMap::new(),
         delivered: BTreeMap::new(),

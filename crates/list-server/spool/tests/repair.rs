@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use rusqlite::Connection;
-use sojourn_core::{Span, Time};
-use sojourn_mail_engine::{MessageId, Progress, RecipientIndex, Record, Submission, Task};
+use sojourn_core::Span;
+use sojourn_mail_engine::{MessageId, Moment, Progress, RecipientIndex, Record, Submission, Task};
 use sojourn_mail_spool::{Epoch, Repaired, Spool, check, repair};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -61,7 +61,7 @@ fn spool(folder: &Path) -> PathBuf {
             subscribers: vec![],
             day: 0,
         };
-        spool.offer(Time::ZERO + Span::from_s(1), submission, text.into());
+        spool.offer(Moment::ZERO + Span::from_s(1), submission, text.into());
         let mut records = vec![Record::Accepted(id)];
         let ended = (0..count).filter(|number| number % 3 == 1);
         records.extend(ended.map(|recipient| {

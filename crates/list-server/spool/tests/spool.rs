@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Operation, Progress, Reason, RecipientIndex, Record, Stored,
-    Submission, Task,
+    Deferral, MessageId, Moment, Obstacle, Operation, Progress, Reason, RecipientIndex, Record,
+    Stored, Submission, Task,
 };
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::{Epoch, Spool, SpoolError};
@@ -107,7 +107,7 @@ impl Model {
                 let id = spool.next_id();
                 let text = format!("Subject: {}\r\n\r\né\r\n", id.0).into_bytes();
                 let submission = submission(id, *recipients, &text);
-                let accepted = Time::ZERO + Span::from_ms(id.0 * 7);
+                let accepted = Moment::ZERO + Span::from_ms(id.0 * 7);
                 let progress = vec![Progress::Open; *recipients];
                 spool.offer(accepted, submission.clone(), text.into());
                 self.0.insert(id, Stored { submission, accepted, progress, held: Vec::new() });
@@ -123,7 +123,7 @@ impl Model {
                 Record::Failed(task, reason)
             }),
             Step::Defer(which, times) => self.pick(which, true).map(|task| {
-                let first = Time::ZERO + Span::from_ms(u64::from(*times));
+                let first = Moment::ZERO + Span::from_ms(u64::from(*times));
                 let deferral = Deferral { times: *times, first, due: first + Span::from_s(60) };
                 self.set(task, Progress::Deferred(deferral));
                 let reason = Reason { status: Enhanced(4, 3, 0), text: "451 later".into() };
@@ -198,7 +198,7 @@ fn a_finished_message_leaves_and_its_number_is_not_given_again() {
     let path = folder.path().join("spool");
     let mut spool = Spool::open(&path, EPOCH).unwrap();
     let id = spool.next_id();
-    spool.offer(Time::ZERO, submission(id, 2, b"x\r\n"), (&b"x\r\n"[..]).into());
+    spool.offer(Moment::ZERO, submission(id, 2, b"x\r\n"), (&b"x\r\n"[..]).into());
     let task = |recipient| Task { message: id, recipient: RecipientIndex(recipient) };
     spool.write(&[Record::Accepted(id), Record::Delivered(task(1))]).unwrap();
     spool.finish(id);
@@ -222,7 +222,7 @@ fn room_that_is_free_goes_back_to_the_system() {
     let large = vec![b'x'; 10_000_000];
     let write = |spool: &mut Spool, text: &[u8]| {
         let id = spool.next_id();
-        spool.offer(Time::ZERO, submission(id, 2, text), text.to_vec().into());
+        spool.offer(Moment::ZERO, submission(id, 2, text), text.to_vec().into());
         spool.write(&[Record::Accepted(id)]).unwrap();
         id
     };

@@ -1,9 +1,10 @@
 //! Whom a spool waits for, and spools of the version before.
 
 use rusqlite::Connection;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_mail_engine::{
-    Deferral, MessageId, Obstacle, Progress, Reason, RecipientIndex, Record, Submission, Task,
+    Deferral, MessageId, Moment, Obstacle, Progress, Reason, RecipientIndex, Record, Submission,
+    Task,
 };
 use sojourn_mail_spool::{Epoch, Spool, Tried, Waiting, check, repair, waiting};
 use sojourn_smtp::Enhanced;
@@ -11,8 +12,8 @@ use std::path::Path;
 
 const EPOCH: Epoch = Epoch { unix_ms: 1_700_000_000_000 };
 
-fn seconds(count: u64) -> Time {
-    Time::ZERO + Span::from_s(count)
+fn seconds(count: u64) -> Moment {
+    Moment::ZERO + Span::from_s(count)
 }
 
 fn deferred(message: u64, recipient: u32, at: u64, host: Option<&str>, text: &str) -> Record {

@@ -7,14 +7,14 @@ mod table;
 pub(crate) use routes::{Resolved, Routes, literal};
 pub(crate) use table::Destinations;
 
-use crate::clock::rebase_clock;
 use crate::config::Config;
 use crate::event::{SessionId, Task};
 use crate::ids::EnvelopeId;
 use crate::message::DeliveryBatch;
+use crate::moment::Moment;
 use crate::policy::DomainLimits;
 use crate::reason::Reason;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -37,16 +37,16 @@ pub(crate) struct Destination {
     pub(crate) recent: bool,
     /// Failures of its name servers in a row, and when the first was.
     pub(crate) failures: u32,
-    pub(crate) first_failure: Time,
+    pub(crate) first_failure: Moment,
     /// Work for the next session that is free, or for one to be opened.
     pub(crate) queue: VecDeque<DeliveryBatch>,
     /// Recipients that wait for the domain to be reachable, until `retry_at`.
     pub(crate) stalled: Vec<Task>,
-    pub(crate) retry_at: Time,
+    pub(crate) retry_at: Moment,
     /// Why it was not reachable last.
     pub(crate) trouble: Option<Reason>,
     /// Recipients that were refused for now, each with its retry time.
-    pub(crate) later: BTreeSet<(Time, Task)>,
+    pub(crate) later: BTreeSet<(Moment, Task)>,
     /// Open sessions without work, the oldest first.
     pub(crate) idle: Vec<SessionId>,
     /// All its sessions, and those of them that will be free in a moment: not ready yet, or
@@ -58,7 +58,7 @@ pub(crate) struct Destination {
     /// Its place in the line of all, also while its names are looked up.
     pub(crate) place_in_line: Option<u64>,
     /// When its timer rings next.
-    pub(crate) alarm: Time,
+    pub(crate) alarm: Moment,
     /// How long attempts took lately.
     pub(crate) delay: Option<Span>,
     /// How long after a first refusal it accepted a recipient.
@@ -69,7 +69,7 @@ pub(crate) struct Destination {
     pub(crate) most_sessions: u32,
     /// How long after a transaction the next may begin, and when the next may.
     pub(crate) gap: Span,
-    pub(crate) open_from: Time,
+    pub(crate) open_from: Moment,
 }
 
 impl Destination {
@@ -80,10 +80,10 @@ impl Destination {
             wanted: 0,
             recent: true,
             failures: 0,
-            first_failure: Time::ZERO,
+            first_failure: Moment::ZERO,
             queue: VecDeque::new(),
             stalled: Vec::new(),
-            retry_at: Time::NEVER,
+            retry_at: Moment::NEVER,
             trouble: None,
             later: BTreeSet::new(),
             idle: Vec::new(),
@@ -91,13 +91,13 @@ impl Destination {
             soon_free: 0,
             lined_up: false,
             place_in_line: None,
-            alarm: Time::NEVER,
+            alarm: Moment::NEVER,
             delay: None,
             learned: None,
             most_recipients: u32::MAX,
             most_sessions: 0,
             gap: Span::ZERO,
-            open_from: Time::ZERO,
+            open_from: Moment::ZERO,
         };
         new.set_limits(config);
         new
@@ -112,7 +112,7 @@ impl Destination {
     }
 
     /// Whether it may have another transaction only later.
-    pub(crate) fn is_paced(&self, now: Time) -> bool {
+    pub(crate) fn is_paced(&self, now: Moment) -> bool {
         now < self.open_from
     }
 
@@ -123,30 +123,15 @@ impl Destination {
         !(is_wanted || matches!(self.routes, Routes::Asking(_)) || self.name.is_empty())
     }
 
-    pub(crate) fn rebase_clock(&mut self, by: Span) {
-        for time in
-            [&mut self.first_failure, &mut self.retry_at, &mut self.alarm, &mut self.open_from]
-        {
-            rebase_clock(time, by);
-        }
-        self.routes.rebase_clock(by);
-        self.queue.iter_mut().for_each(|batch| rebase_clock(&mut batch.queued, by));
-        let earlier = |(mut due, task)| {
-            rebase_clock(&mut due, by);
-            (due, task)
-        };
-        self.later = std::mem::take(&mut self.later).into_iter().map(earlier).collect();
-    }
-
     /// When it has to be looked at next, if nothing happens.
-    pub(crate) fn next_alarm(&self, now: Time) -> Time {
+    pub(crate) fn next_alarm(&self, now: Moment) -> Moment {
         let asking = match self.routes {
             Routes::Asking(until) => until,
-            _ => Time::NEVER,
+            _ => Moment::NEVER,
         };
-        let later = self.later.first().map_or(Time::NEVER, |&(due, _)| due);
+        let later = self.later.first().map_or(Moment::NEVER, |&(due, _)| due);
         let is_due = self.is_paced(now) && !self.queue.is_empty();
-        let open = if is_due { self.open_from } else { Time::NEVER };
+        let open = if is_due { self.open_from } else { Moment::NEVER };
         asking.min(self.retry_at).min(later).min(open)
     }
 
@@ -193,7 +178,7 @@ impl Destination {
     }
 
     /// The name servers did not answer: how many times in a row, and when not for the first time.
-    pub(crate) fn lose_routes(&mut self, now: Time) -> (u32, Time) {
+    pub(crate) fn lose_routes(&mut self, now: Moment) -> (u32, Moment) {
         self.routes = Routes::Unknown;
         if self.failures == 0 {
             self.first_failure = now;
@@ -203,7 +188,7 @@ impl Destination {
     }
 
     /// Sets aside all that is queued until a time: which these are, and the envelopes that they leave.
-    pub(crate) fn stall(&mut self, until: Time) -> (Vec<Task>, Vec<EnvelopeId>) {
+    pub(crate) fn stall(&mut self, until: Moment) -> (Vec<Task>, Vec<EnvelopeId>) {
         self.place_in_line = None;
         let (already, mut envelopes) = (self.stalled.len(), Vec::new());
         for batch in self.queue.drain(..) {
@@ -228,7 +213,7 @@ impl Destination {
 
     /// Takes those that wait for the domain to be reachable: it is tried at once.
     pub(crate) fn take_stalled(&mut self) -> Vec<Task> {
-        self.retry_at = Time::NEVER;
+        self.retry_at = Moment::NEVER;
         std::mem::take(&mut self.stalled)
     }
 
@@ -238,7 +223,7 @@ impl Destination {
     }
 
     /// Takes all whose time has come.
-    pub(crate) fn take_due(&mut self, now: Time) -> Vec<Task> {
+    pub(crate) fn take_due(&mut self, now: Moment) -> Vec<Task> {
         let mut due = Vec::new();
         while let Some(&(at, task)) = self.later.first()
             && at <= now

@@ -1,11 +1,11 @@
 //! Where the mail of a domain goes.
 
-use crate::clock::rebase_clock;
 use crate::event::{Answer, MailHost};
 use crate::host::Route;
+use crate::moment::Moment;
 use crate::own_hosts::OwnHosts;
 use crate::reason::{Reason, status};
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_smtp::Address;
 use std::net::IpAddr;
 
@@ -14,17 +14,16 @@ use std::net::IpAddr;
 pub(crate) enum Routes {
     Unknown,
     /// The name servers are asked, until this time.
-    Asking(Time),
+    Asking(Moment),
     /// Hosts, best first; until this time.
-    Known(Vec<Route>, Time),
+    Known(Vec<Route>, Moment),
 }
 
 impl Routes {
     /// Hosts that are known for so long from `now` on, and at least for now: an answer of no lifetime
     /// would be asked for without end.
-    pub(crate) fn known(hosts: Vec<Route>, now: Time, lifetime: Span) -> Routes {
-        let until = Time::from_ps(now.ps().saturating_add(lifetime.ps()));
-        Routes::Known(hosts, until.max(now + Span::from_s(1)))
+    pub(crate) fn known(hosts: Vec<Route>, now: Moment, lifetime: Span) -> Routes {
+        Routes::Known(hosts, now + lifetime.max(Span::from_s(1)))
     }
 
     /// The hosts, where they are known.
@@ -32,12 +31,6 @@ impl Routes {
         match self {
             Routes::Known(hosts, _) => hosts,
             Routes::Unknown | Routes::Asking(_) => &[],
-        }
-    }
-
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        if let Routes::Asking(until) | Routes::Known(_, until) = self {
-            rebase_clock(until, by);
         }
     }
 }

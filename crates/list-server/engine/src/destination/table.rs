@@ -8,8 +8,8 @@ use crate::event::{SessionId, Task};
 use crate::host::Hosts;
 use crate::ids::{DestinationId, EnvelopeId, HostId};
 use crate::message::DeliveryBatch;
+use crate::moment::Moment;
 use crate::table::{ClockHand, Table};
-use sojourn_core::{Span, Time};
 use sojourn_smtp::Address;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -68,15 +68,11 @@ impl Destinations {
         self.recipients
     }
 
-    pub(crate) fn rebase_clock(&mut self, by: Span) {
-        self.list.values_mut().for_each(|it| it.rebase_clock(by));
-    }
-
     /// The destinations of a message's recipients, each of which is one more to be served.
     pub(crate) fn want_all(
         &mut self,
         recipients: &[Address],
-        now: Time,
+        now: Moment,
         config: &Config,
         hosts: &mut Hosts,
     ) -> Vec<DestinationId> {
@@ -97,7 +93,7 @@ impl Destinations {
         &mut self,
         domain: &str,
         guess: Option<DestinationId>,
-        now: Time,
+        now: Moment,
         config: &Config,
         hosts: &mut Hosts,
     ) -> DestinationId {
@@ -140,7 +136,7 @@ impl Destinations {
 
     /// A destination without mail now and lately, where there are more than `most`. One that may have
     /// another transaction only later is remembered until then.
-    fn forgettable(&mut self, now: Time, most: u32) -> Option<DestinationId> {
+    fn forgettable(&mut self, now: Moment, most: u32) -> Option<DestinationId> {
         if self.known() <= most as usize {
             return None;
         }
@@ -274,7 +270,7 @@ impl Destinations {
         &mut self,
         id: DestinationId,
         task: Task,
-        due: Time,
+        due: Moment,
         clock: &mut Clock,
     ) {
         self.list[id].later.insert((due, task));
@@ -302,13 +298,13 @@ impl Destinations {
     pub(crate) fn take_all_due(
         &mut self,
         host: HostId,
-        now: Time,
+        now: Moment,
     ) -> Vec<(DestinationId, Vec<Task>)> {
         let mut all = Vec::new();
         for id in self.ids() {
             let this = &mut self.list[id];
             let is_routed = this.routes.hosts().iter().any(|route| route.host == host);
-            if is_routed && this.retry_at < Time::NEVER {
+            if is_routed && this.retry_at < Moment::NEVER {
                 this.retry_at = now;
                 all.push((id, this.take_due(now)));
             }

@@ -6,13 +6,13 @@ mod table;
 pub(crate) use state::{Resume, Sending, SessionEvent, SessionState, Transaction};
 pub(crate) use table::Sessions;
 
-use crate::clock::rebase_clock;
 use crate::destination::QUICK;
 use crate::event::Relay;
 use crate::host::Host;
 use crate::ids::{DestinationId, HostId, NetworkId};
+use crate::moment::Moment;
 use crate::policy::timeouts::Steps;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_smtp::client::{Client, Step};
 
 /// One session.
@@ -27,10 +27,10 @@ pub(super) struct Session {
     pub(super) probe: bool,
     pub(super) client: Client,
     steps: Steps,
-    deadline: Time,
-    alarm: Time,
+    deadline: Moment,
+    alarm: Moment,
     /// When it began, or took up work: the connection counts towards its first attempt.
-    pub(super) since: Time,
+    pub(super) since: Moment,
     /// Transactions that it has begun, and of these those that were answered.
     pub(super) begun: u32,
     pub(super) answered: u32,
@@ -52,7 +52,7 @@ impl Session {
         relay: Relay,
         steps: Steps,
         client: Client,
-        now: Time,
+        now: Moment,
     ) -> Session {
         Session {
             destination,
@@ -63,21 +63,14 @@ impl Session {
             probe: host.failures > 0,
             client,
             steps,
-            deadline: Time::NEVER,
-            alarm: Time::NEVER,
+            deadline: Moment::NEVER,
+            alarm: Moment::NEVER,
             since: now,
             begun: 0,
             answered: 0,
             pipelines: false,
             window: FIRST_WINDOW,
         }
-    }
-
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        for time in [&mut self.deadline, &mut self.alarm, &mut self.since] {
-            rebase_clock(time, by);
-        }
-        self.state.rebase_clock(by);
     }
 
     /// A transaction was answered that took so long.
@@ -88,7 +81,7 @@ impl Session {
 
     /// Counts the time of its present step from now on; when its timer is to ring, where that is sooner
     /// than it does.
-    pub(super) fn set_deadline(&mut self, now: Time, idle: Span) -> Option<Time> {
+    pub(super) fn set_deadline(&mut self, now: Moment, idle: Span) -> Option<Moment> {
         self.deadline = now + self.steps.of(self.step(), idle);
         (self.deadline < self.alarm).then(|| {
             self.alarm = self.deadline;
@@ -97,11 +90,11 @@ impl Session {
     }
 
     /// Its timer rang: what its time is out for.
-    pub(super) fn ring(&mut self, at: Time, now: Time) -> Ring {
+    pub(super) fn ring(&mut self, at: Moment, now: Moment) -> Ring {
         if self.alarm > at {
             return Ring::Nothing;
         }
-        self.alarm = Time::NEVER;
+        self.alarm = Moment::NEVER;
         if self.is_waiting_for_storage() {
             return Ring::Nothing;
         }
@@ -119,7 +112,7 @@ pub(super) enum Ring {
     /// It was replaced, or the session waits for storage.
     Nothing,
     /// It has to ring again, at this time.
-    Later(Time),
+    Later(Moment),
     /// The host has had its time for this step.
     TimeOut(Step),
 }

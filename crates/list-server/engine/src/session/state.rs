@@ -11,11 +11,10 @@
 //! A session can end in each of them: it is then taken out of the table, and its state apart.
 
 use super::Session;
-use crate::clock::rebase_clock;
 use crate::event::MessageId;
 use crate::ids::RecipientIndex;
 use crate::message::DeliveryBatch;
-use sojourn_core::{Span, Time};
+use crate::moment::Moment;
 use sojourn_smtp::client::{Framing, Output, Step};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -66,8 +65,8 @@ pub(crate) struct Sending {
 pub(crate) struct Transaction {
     pub(crate) batch: DeliveryBatch,
     /// When the attempt began, and when its transaction.
-    pub(crate) since: Time,
-    pub(crate) began: Time,
+    pub(crate) since: Moment,
+    pub(crate) began: Moment,
     /// Whether the one before it was not answered by then.
     pub(crate) early: bool,
     /// Whether its text goes out with its commands, where the host takes that.
@@ -88,22 +87,6 @@ pub(crate) enum Resume {
 impl Sending {
     fn last(&self) -> &Transaction {
         self.behind.back().unwrap_or(&self.first)
-    }
-}
-
-impl Transaction {
-    fn rebase_clock(&mut self, by: Span) {
-        let times = [&mut self.batch.queued, &mut self.since, &mut self.began];
-        times.into_iter().for_each(|time| rebase_clock(time, by));
-    }
-}
-
-impl SessionState {
-    pub(super) fn rebase_clock(&mut self, by: Span) {
-        if let SessionState::Sending(sending) = self {
-            sending.first.rebase_clock(by);
-            sending.behind.iter_mut().for_each(|it| it.rebase_clock(by));
-        }
     }
 }
 
@@ -184,7 +167,7 @@ impl Session {
     }
 
     /// The transaction of `batch` begins.
-    pub(crate) fn begin(&mut self, batch: DeliveryBatch, whole: bool, now: Time) {
+    pub(crate) fn begin(&mut self, batch: DeliveryBatch, whole: bool, now: Moment) {
         let since = if self.begun > 0 { now } else { self.since };
         self.begun += 1;
         let new = |early| Transaction { batch, since, began: now, early, whole };
@@ -203,7 +186,7 @@ impl Session {
     }
 
     /// The transaction that began first is answered.
-    pub(crate) fn answer(&mut self, now: Time) -> Transaction {
+    pub(crate) fn answer(&mut self, now: Moment) -> Transaction {
         let transaction = self.take_first();
         self.has_answered(now.since(transaction.began));
         transaction
@@ -360,13 +343,13 @@ mod tests {
         let steps = defaults::<Rfc5321>().steps(0);
         let client = Client::new("lists.example".into(), Tls::Never);
         let relay = Relay { name, address };
-        Session::new(DestinationId(0), id, &hosts[id], relay, steps, client, Time::ZERO)
+        Session::new(DestinationId(0), id, &hosts[id], relay, steps, client, Moment::ZERO)
     }
 
     fn batch(recipient: u32) -> DeliveryBatch {
         let recipients = vec![RecipientIndex(recipient)];
         let (message, envelope) = (MessageId(1), EnvelopeId(0));
-        DeliveryBatch { message, recipients, envelope, queued: Time::ZERO }
+        DeliveryBatch { message, recipients, envelope, queued: Moment::ZERO }
     }
 
     /// One whose host is ready.
@@ -410,12 +393,12 @@ mod tests {
     fn transactions_are_answered_in_order_and_the_next_waits_for_storage() {
         let mut session = idle();
         assert!(!session.is_soon_free());
-        session.begin(batch(0), true, Time::ZERO);
-        session.begin(batch(1), true, Time::ZERO);
-        let first = session.answer(Time::ZERO);
+        session.begin(batch(0), true, Moment::ZERO);
+        session.begin(batch(1), true, Moment::ZERO);
+        let first = session.answer(Moment::ZERO);
         assert_eq!((first.batch.recipients, first.early), (batch(0).recipients, false));
         session.await_write();
-        let second = session.answer(Time::ZERO);
+        let second = session.answer(Moment::ZERO);
         assert_eq!((second.batch.recipients, second.early), (batch(1).recipients, true));
         session.await_write();
         assert!(session.is_soon_free() && !session.is_waiting_for_storage());
@@ -430,9 +413,9 @@ mod tests {
     fn a_text_that_could_have_waited_waits_for_storage() {
         for (whole, waits) in [(false, true), (true, false)] {
             let mut session = idle();
-            session.begin(batch(0), whole, Time::ZERO);
-            session.begin(batch(1), whole, Time::ZERO);
-            session.answer(Time::ZERO);
+            session.begin(batch(0), whole, Moment::ZERO);
+            session.begin(batch(1), whole, Moment::ZERO);
+            session.answer(Moment::ZERO);
             session.await_write();
             session.hold_text(Framing::Chunk);
             let text = Some((Framing::Chunk, MessageId(1), Some(RecipientIndex(1))));

@@ -3,8 +3,9 @@
 use super::{Ring, Session};
 use crate::clock::{Clock, Timer};
 use crate::event::SessionId;
+use crate::moment::Moment;
 use slab::Slab;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_smtp::client::{Output, Step};
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
@@ -78,10 +79,6 @@ impl Sessions {
         self.slots.iter().map(|(_, slot)| &slot.1)
     }
 
-    pub(crate) fn rebase_clock(&mut self, by: Span) {
-        self.slots.iter_mut().for_each(|(_, slot)| slot.1.rebase_clock(by));
-    }
-
     /// An empty list, for what a client wants.
     pub(crate) fn outputs(&mut self) -> Vec<Output> {
         self.spare.pop().unwrap_or_default()
@@ -134,7 +131,7 @@ impl Sessions {
     }
 
     /// The timer of a session rings: the step that its host has had its time for, if it has.
-    pub(crate) fn ring(&mut self, at: Time, id: SessionId, clock: &mut Clock) -> Option<Step> {
+    pub(crate) fn ring(&mut self, at: Moment, id: SessionId, clock: &mut Clock) -> Option<Step> {
         match self.get_mut(id)?.ring(at, clock.now) {
             Ring::Nothing => None,
             Ring::Later(at) => {

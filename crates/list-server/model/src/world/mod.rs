@@ -9,6 +9,7 @@
 //! What is not modelled: loss of packets, TLS, the size of anything but messages on the line, and
 //! a name server's queue.
 
+mod clock;
 mod dns;
 mod host;
 mod machine;
@@ -16,6 +17,7 @@ mod network;
 mod observer;
 mod server;
 
+pub use clock::{shown, when};
 pub use dns::{Names, Say};
 pub use host::{Act, ConnectionAnswer, Host, SessionView, Step};
 pub use machine::{Machine, Worked};
@@ -210,7 +212,7 @@ impl<H: Host, W: WorldObserver> World<H, W> {
         self.events += 1;
         self.observer.told(self.now, &event);
         let mut effects = std::mem::take(&mut self.effects);
-        self.engine.handle_into(self.now, event, &mut effects);
+        self.engine.handle_into(shown(self.now), event, &mut effects);
         let noted = effects.iter().filter_map(|effect| match effect {
             Effect::Note(task) => Some(*task),
             _ => None,
@@ -284,7 +286,7 @@ impl<H: Host, W: WorldObserver> World<H, W> {
             &mut Effect::Finished(id) => self.observer.finished(now, id),
             &mut Effect::Operated(number, counts) => self.observer.operated(now, number, counts),
             Effect::Log(entry) => self.observer.log(now, entry),
-            &mut Effect::Wake(at) => self.wake = at.max(now),
+            &mut Effect::Wake(at) => self.wake = when(at).max(now),
         }
         true
     }

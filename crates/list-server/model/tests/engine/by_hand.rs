@@ -1,12 +1,12 @@
 //! Events given by hand, effects looked at one by one.
 
 use crate::config;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_mail_engine::list::return_path::{Form, ReturnPaths, form};
 use sojourn_mail_engine::list::token::{Claim, Purpose, SECRET, TokenKeys};
 use sojourn_mail_engine::{
-    Answer, BatchId, Config, Effect, Engine, Event, MailHost, MessageId, RecipientIndex, Record,
-    Refusal, Relay, SessionId, Submission,
+    Answer, BatchId, Config, Effect, Engine, Event, MailHost, MessageId, Moment, RecipientIndex,
+    Record, Refusal, Relay, SessionId, Submission,
 };
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Tls;
@@ -25,12 +25,12 @@ fn nth(session: u64) -> SessionId {
 
 struct ClockHand {
     engine: Engine,
-    now: Time,
+    now: Moment,
 }
 
 impl ClockHand {
     fn new(config: Config) -> ClockHand {
-        ClockHand { engine: Engine::new(config, 1), now: Time::ZERO }
+        ClockHand { engine: Engine::new(config, 1), now: Moment::ZERO }
     }
 
     /// The effects of `event`, a millisecond later, without wishes to be woken.

@@ -5,6 +5,7 @@ use crate::world::{Names, World};
 use crate::{add, address, chance, config, people, seconds, taken};
 use sojourn_core::Span;
 use sojourn_mail_engine::{BatchId, Effect, Engine, Event, MessageId, Refusal, Submission};
+use sojourn_mail_model::world::shown;
 
 /// 300 domains, each written to once, ten hosts for each ten of them; twenty may be remembered.
 #[test]
@@ -74,7 +75,7 @@ fn offer(engine: &mut Engine, id: u64, sender: bool, recipients: usize) -> Optio
         day: 0,
         recipients: people(recipients, "x.example").iter().map(|it| it.parse().unwrap()).collect(),
     };
-    let effects = engine.handle(seconds(id), Event::Submitted(submission));
+    let effects = engine.handle(shown(seconds(id)), Event::Submitted(submission));
     effects.into_iter().find_map(|effect| match effect {
         Effect::Refused(_, why) => Some(why),
         _ => None,
@@ -94,7 +95,7 @@ fn so_much_may_wait_and_no_more() {
     assert_eq!(offer(&mut engine, 4, true, 1), Some(Refusal::Full(10)));
     assert_eq!(offer(&mut engine, 5, false, 1), None);
     // Storage that refuses them makes room again.
-    engine.handle(seconds(6), Event::NotPersisted(BatchId(0), "full".into()));
+    engine.handle(shown(seconds(6)), Event::NotPersisted(BatchId(0), "full".into()));
     assert_eq!(engine.messages(), 2);
     let mut engine = Engine::new(config, 1);
     assert_eq!(offer(&mut engine, 1, true, 50), None);

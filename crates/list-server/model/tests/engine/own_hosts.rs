@@ -1,9 +1,9 @@
 //! Mail that would come back to the server itself (RFC 5321 section 5.1).
 
 use crate::config;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_mail_engine::{
-    Answer, BatchId, Effect, Engine, Entry, Event, MailHost, MessageId, Outcome, OwnHosts,
+    Answer, BatchId, Effect, Engine, Entry, Event, MailHost, MessageId, Moment, Outcome, OwnHosts,
     Submission,
 };
 use std::net::IpAddr;
@@ -17,8 +17,8 @@ fn fate(own: &[&str], domain: &str, hosts: &[Named]) -> String {
     let ip = |text: &&str| text.parse::<IpAddr>().unwrap();
     let mut engine = Engine::new(config(), 1);
     engine.set_own_hosts(OwnHosts { by_name: true, addresses: own.iter().map(ip).collect() });
-    engine.handle(Time::ZERO, Event::Submitted(submission(1, domain)));
-    let mut effects = engine.handle(Time::ZERO, Event::Persisted(BatchId(0)));
+    engine.handle(Moment::ZERO, Event::Submitted(submission(1, domain)));
+    let mut effects = engine.handle(Moment::ZERO, Event::Persisted(BatchId(0)));
     if let Some(Effect::Resolve(domain)) =
         effects.iter().find(|it| matches!(it, Effect::Resolve(_)))
     {
@@ -29,7 +29,7 @@ fn fate(own: &[&str], domain: &str, hosts: &[Named]) -> String {
         });
         let answer = Answer::Hosts { hosts: hosts.collect(), lifetime: Span::from_s(60) };
         let event = Event::Resolved(domain.clone(), answer);
-        effects = engine.handle(Time::ZERO, event);
+        effects = engine.handle(Moment::ZERO, event);
     }
     let told = effects.into_iter().find_map(|effect| match effect {
         Effect::Connect(_, relay) => Some(format!("to {}", relay.address)),
@@ -110,12 +110,12 @@ fn loopback_addresses() {
 fn addresses_change() {
     let mut engine = Engine::new(config(), 1);
     let mut connects = |id| {
-        let effects = engine.handle(Time::ZERO, Event::Submitted(submission(id, "[192.0.2.1]")));
+        let effects = engine.handle(Moment::ZERO, Event::Submitted(submission(id, "[192.0.2.1]")));
         let batch = effects.iter().find_map(|it| match it {
             Effect::Persist(batch, _) => Some(*batch),
             _ => None,
         });
-        let effects = engine.handle(Time::ZERO, Event::Persisted(batch.unwrap()));
+        let effects = engine.handle(Moment::ZERO, Event::Persisted(batch.unwrap()));
         let connects = effects.iter().any(|it| matches!(it, Effect::Connect(..)));
         let addresses = vec!["192.0.2.1".parse().unwrap()];
         engine.set_own_hosts(OwnHosts { by_name: true, addresses });

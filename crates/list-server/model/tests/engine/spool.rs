@@ -2,6 +2,7 @@
 
 use sojourn_core::Time;
 use sojourn_mail_engine::{MessageId, Operation, Progress, Record, Stored, Submission, Task};
+use sojourn_mail_model::world::shown;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
@@ -24,7 +25,8 @@ impl Spool {
                 Record::Accepted(id) => {
                     let submission = offered[id].clone();
                     let progress = vec![Progress::Open; submission.recipients.len()];
-                    let stored = Stored { submission, accepted: now, progress, held: Vec::new() };
+                    let accepted = shown(now);
+                    let stored = Stored { submission, accepted, progress, held: Vec::new() };
                     assert!(self.stored.insert(*id, stored).is_none(), "accepted twice");
                 }
                 Record::Delivered(task) => *self.open(*task) = Progress::Ended,

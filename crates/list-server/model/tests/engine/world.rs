@@ -57,7 +57,6 @@ pub(crate) struct DeliveryRecorder {
     pub(crate) log: Vec<(Time, Entry)>,
     pub(crate) refused: Vec<MessageId>,
     pub(crate) trace: Vec<String>,
-    pub(crate) events: Vec<(Time, Event)>,
     pub(crate) crashes: Vec<Crash>,
     /// The lines that were open at a crash, or ended so shortly before that their last transaction
     /// may not have been written.
@@ -115,7 +114,6 @@ impl World {
             log: Vec::new(),
             refused: Vec::new(),
             trace: Vec::new(),
-            events: Vec::new(),
             crashes: Vec::new(),
             cut: BTreeSet::new(),
             writes: 0,
@@ -288,7 +286,6 @@ impl WorldObserver for DeliveryRecorder {
     fn told(&mut self, now: Time, event: &Event) {
         if self.keep_trace {
             self.trace.push(format!("{now} {event:?}"));
-            self.events.push((now, event.clone()));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The engine's clock: it never goes back, whatever happens to the calendar's.
 
-use sojourn_core::{Span, Time};
+use sojourn_mail_engine::Moment;
 use sojourn_mail_spool::Epoch;
 use tokio::time::{Duration, Instant};
 
@@ -12,32 +12,28 @@ pub(crate) type Calendar = fn() -> i64;
 pub(crate) struct Clock {
     began: Instant,
     /// The engine's time when it began.
-    at: Time,
+    at: Moment,
     calendar: Calendar,
 }
 
-/// How long it counts on before it begins anew. Its 64 bits would last 213 days; what is done every
-/// day is known to work.
-const DAY: Span = Span::from_s(86_400);
 /// Calendars that differ by less from ours are left alone.
 const STEP_MS: i64 = 1000;
-const MS: u64 = Span::from_ms(1).ps();
-const SECOND: u64 = Span::from_s(1).ps();
 
 impl Clock {
     /// A clock that begins now, at the engine's time `at`; and what that is on the calendar.
-    pub(crate) fn start(at: Time, calendar: Calendar) -> (Clock, Epoch) {
-        let epoch = Epoch { unix_ms: calendar() - (at.ps() / MS) as i64 };
+    pub(crate) fn start(at: Moment, calendar: Calendar) -> (Clock, Epoch) {
+        let since_ms = Duration::from_nanos(at.ns()).as_millis() as i64;
+        let epoch = Epoch { unix_ms: calendar() - since_ms };
         (Clock { began: Instant::now(), at, calendar }, epoch)
     }
 
-    pub(crate) fn now(&self) -> Time {
-        self.at + Span::from_ns(self.began.elapsed().as_nanos() as u64)
+    pub(crate) fn now(&self) -> Moment {
+        Moment::from_ns(self.at.ns() + self.began.elapsed().as_nanos() as u64)
     }
 
     /// When the engine's time is `time`.
-    pub(crate) fn instant(&self, time: Time) -> Instant {
-        self.began + Duration::from_nanos(time.since(self.at).ps().div_ceil(1000))
+    pub(crate) fn instant(&self, time: Moment) -> Instant {
+        self.began + Duration::from_nanos(time.ns().saturating_sub(self.at.ns()))
     }
 
     /// As if so much more time had passed.
@@ -51,23 +47,12 @@ impl Clock {
         let stepped = (self.calendar)() - epoch.unix_ms(self.now());
         if stepped.abs() < STEP_MS { 0 } else { stepped }
     }
-
-    /// Begins anew at the time that it began at, where that was a day ago; how far it goes back, a
-    /// whole number of seconds.
-    pub(crate) fn begin_anew(&mut self) -> Span {
-        let since = self.now().since(self.at);
-        if since < DAY {
-            return Span::ZERO;
-        }
-        let by = Span::from_ps(since.ps() / SECOND * SECOND);
-        self.began += Duration::from_nanos(by.ps() / 1000);
-        by
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_core::Span;
     use std::sync::atomic::AtomicI64;
     use std::sync::atomic::Ordering::Relaxed;
 
@@ -77,24 +62,26 @@ mod tests {
         SET.load(Relaxed)
     }
 
-    /// Four years, a few times a day: the engine's time stays within two days of its beginning, and
-    /// its calendar right.
+    /// Four years, a few times a day: the engine's time goes on, and its calendar is right.
     #[test]
     fn it_lasts_for_years() {
+        const STEPS: u32 = 4 * 365 * 3;
         let third = Duration::from_secs(8 * 3600) + Duration::from_millis(7);
-        let begin = Time::ZERO + Span::from_s(500_000);
+        let begin = Moment::ZERO + Span::from_s(500_000);
         SET.store(1_700_000_000_000, Relaxed);
-        let (mut clock, mut epoch) = Clock::start(begin, settable);
-        for step in 1..=4 * 365 * 3 {
+        let (mut clock, epoch) = Clock::start(begin, settable);
+        let mut last = clock.now();
+        for step in 1..=STEPS {
             clock.pretend(third);
-            let passed = step * third.as_millis() as i64;
+            let passed = i64::from(step) * third.as_millis() as i64;
             SET.store(1_700_000_000_000 + passed, Relaxed);
-            let by = clock.begin_anew();
-            epoch.unix_ms += (by.ps() / MS) as i64;
-            assert_eq!(by == Span::ZERO, step % 3 != 0, "{by} after {step}");
-            assert!(clock.now() >= begin && clock.now() < begin + DAY + DAY);
+            let now = clock.now();
+            assert!(now.since(last) >= Span::from_s(8 * 3600), "{now:?} after {last:?}");
+            assert!(clock.instant(now) <= Instant::now());
             assert_eq!(clock.stepped_ms(epoch), 0);
+            last = now;
         }
+        assert!(last.ns() >= (third * STEPS).as_nanos() as u64);
         // The calendar is set: a little is let pass.
         let right = epoch.unix_ms(clock.now());
         for (by, stepped) in [(-500, 0), (-7200, -7200), (7200, 7200), (500, 0)] {

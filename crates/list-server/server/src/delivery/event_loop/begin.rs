@@ -11,9 +11,9 @@ use crate::delivery::smtp_out::Wire;
 use crate::delivery::smtp_out::tls::Security;
 use crate::event::{Observer, ServerEvent};
 use crate::settings::Settings;
-use sojourn_core::{Span, Time};
+use sojourn_core::Span;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
-use sojourn_mail_engine::{Engine, Event, Progress, Stored};
+use sojourn_mail_engine::{Engine, Event, Moment, Progress, Stored};
 use sojourn_mail_spool::{Archive, Done, Epoch, Spool, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Start {
         local: Arc<dyn LocalDelivery>,
         calendar: Calendar,
     ) -> Result<Start, SpoolError> {
-        let begin = Time::ZERO + settings.mail.lifetime + SLACK;
+        let begin = Moment::ZERO + settings.mail.lifetime + SLACK;
         let (clock, epoch) = Clock::start(begin, calendar);
         let spool = Spool::open(path, epoch)?;
         let stored = spool.load()?;
@@ -89,7 +89,7 @@ impl Driver {
             engine: Engine::new(settings.mail, epoch.unix_ms as u64),
             clock,
             epoch,
-            wake: clock.instant(Time::NEVER),
+            wake: clock.instant(Moment::NEVER),
             archive: Archive::start(spool, move |done| report(&written, done)),
             answers,
             unnoted: false,

@@ -1,8 +1,7 @@
-//! A calendar that is set, and a clock that begins anew.
+//! A calendar that is set.
 
 use super::Driver;
 use crate::event::ServerEvent;
-use sojourn_core::Span;
 use sojourn_mail_spool::Job;
 use tokio::time::Duration;
 
@@ -10,23 +9,18 @@ use tokio::time::Duration;
 pub(super) const LOOK: Duration = Duration::from_secs(10);
 
 impl Driver {
-    /// Follows the calendar where it was set, and lets the clock begin anew where that is due. Waits
-    /// are as long as they were: only what is written and said has other dates.
+    /// Follows the calendar where it was set. Waits are as long as they were: only what is written
+    /// and said has other dates.
     pub(super) fn look_at_calendar(&mut self) {
         let stepped_ms = self.clock.stepped_ms(self.epoch);
-        let by = self.clock.begin_anew();
-        if stepped_ms == 0 && by == Span::ZERO {
+        if stepped_ms == 0 {
             return;
         }
-        self.engine.rebase_clock(by);
-        self.epoch.unix_ms += stepped_ms + (by.ps() / Span::from_ms(1).ps()) as i64;
-        self.archive.order(Job::SetEpoch(self.epoch, stepped_ms));
-        if stepped_ms != 0 {
-            let (seconds, to) =
-                (stepped_ms as f64 / 1e3, if stepped_ms > 0 { "on" } else { "back" });
-            let what = format!("the calendar was set {to} by {:.0} s", seconds.abs());
-            self.observe(&ServerEvent::Trouble(&what));
-        }
+        self.epoch.unix_ms += stepped_ms;
+        self.archive.order(Job::StepCalendar(stepped_ms));
+        let (seconds, to) = (stepped_ms as f64 / 1e3, if stepped_ms > 0 { "on" } else { "back" });
+        let what = format!("the calendar was set {to} by {:.0} s", seconds.abs());
+        self.observe(&ServerEvent::Trouble(&what));
     }
 }
 
