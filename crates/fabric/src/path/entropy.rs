@@ -1,4 +1,4 @@
-//! Paths by an entropy that senders choose: what was overtaken by bad luck can try another path.
+//! Paths by an entropy that senders choose: a sender whose packets are lost can try another path.
 
 use super::{Choose, Input, hashed};
 use crate::packet::{Kind, Packet};

@@ -45,9 +45,12 @@ impl Check for CoDel {
 
 impl Check for ControlLaw {
     fn check(&self) -> Result<(), Refusal> {
-        if self.target >= self.interval {
-            let expected = format!("less than the interval, {}", self.interval);
-            return Err(Refusal::of(&self.target, expected).under("target"));
+        if self.target == Span::ZERO {
+            return Err(Refusal::of(&self.target, "a time above zero").under("target"));
+        }
+        if self.interval <= self.target {
+            let expected = format!("more than the target, {}", self.target);
+            return Err(Refusal::of(&self.interval, expected).under("interval"));
         }
         if self.interval > LONGEST_INTERVAL {
             let expected = format!("at most {LONGEST_INTERVAL}");

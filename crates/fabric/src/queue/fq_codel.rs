@@ -23,7 +23,7 @@ parameters! {
         /// Whether a packet whose transport understands ECN is marked instead of dropped by CoDel.
         pub ecn: bool = true,
         /// Queues that flows are spread over; those of one queue are a single flow.
-        pub flows: u32 = 1024,
+        pub flows: u32 [1..=MOST_FLOWS] = 1024,
         /// What a flow may send more in each round.
         pub quantum: Bytes = Bytes(1_514),
         /// Room for waiting packets of all flows, at each port: 10,240 packets.
@@ -36,9 +36,6 @@ parameters! {
 impl Check for FqCoDel {
     fn check(&self) -> Result<(), Refusal> {
         check_buffer(self.buffer)?;
-        if !(1..=MOST_FLOWS).contains(&self.flows) {
-            return Err(Refusal::of(&self.flows, format!("1 to {MOST_FLOWS}")).under("flows"));
-        }
         if !QUANTA.contains(&self.quantum.0) {
             return Err(Refusal::of(&self.quantum, "\"256B\" to \"1GB\"").under("quantum"));
         }

@@ -14,8 +14,10 @@ parameters! {
     /// with ACKs and all else that is not data. Ten of these go before a packet of data that waits,
     /// then that one goes (NDP, SIGCOMM 2017, section 3.1). What may not be trimmed is dropped
     /// instead. Hosts are not switches: their ports have no limit, trim nothing, and let flows
-    /// take turns (as in csg-htsim, an open simulator). Not modelled: a header that does not fit is
-    /// dropped, not returned to its sender.
+    /// take turns (as in csg-htsim, an open simulator). Where ports share a switch's memory, its
+    /// limits hold for data and headers together, and `buffer` and `headers` for none: a memory of
+    /// less than some first windows drops headers, which NDP does not bear. Not modelled: a header
+    /// that does not fit is dropped, not returned to its sender.
     pub struct Trim: "trim" {
         /// Room for waiting data, at each port: eight packets (section 3.1).
         pub buffer: Bytes = Bytes(12_000),

@@ -74,6 +74,9 @@ const SHORTEST: Span = Span::from_us(1);
 /// With more, a delay of a microsecond too much makes any drop certain.
 const MOST_GAIN: f64 = 1e6;
 
+/// Less than this is none: what decays by a factor would never be.
+const NO_PROBABILITY: f64 = 1e-100;
+
 /// Drop probability up to which packets are marked instead (RFC 8033, section 5.1).
 const MOST_MARKED: f64 = 0.1;
 
@@ -152,9 +155,10 @@ impl Controller {
     fn update(&mut self, now: Time, bytes: u32) {
         while self.next_update <= now {
             if self.is_at_rest(bytes) {
-                let update = self.params.update.ps();
-                let skipped = now.since(self.next_update).ps() / update;
-                self.next_update += self.params.update * (skipped + 1);
+                let update = self.params.update;
+                let times = now.since(self.next_update).ps() / update.ps() + 1;
+                self.burst_allowance -= update.saturating_mul(times).min(self.burst_allowance);
+                self.next_update += update * times;
                 return;
             }
             self.adjust(bytes);
@@ -162,13 +166,10 @@ impl Controller {
         }
     }
 
-    /// Whether an adjustment changes nothing.
+    /// Whether an adjustment changes nothing but the burst allowance.
     fn is_at_rest(&self, bytes: u32) -> bool {
         let delays = [self.current_qdelay, self.qdelay_old];
-        bytes == 0
-            && self.drop_prob == 0.0
-            && self.burst_allowance == Span::ZERO
-            && delays == [Span::ZERO; 2]
+        bytes == 0 && self.drop_prob == 0.0 && delays == [Span::ZERO; 2]
     }
 
     /// `calculate_drop_prob` of RFC 8033, section 4.2.
@@ -187,6 +188,9 @@ impl Controller {
         self.drop_prob += change;
         if delays == [Span::ZERO; 2] {
             self.drop_prob *= 0.98;
+        }
+        if self.drop_prob < NO_PROBABILITY {
+            self.drop_prob = 0.0;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = self.current_qdelay;
