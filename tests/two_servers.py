@@ -39,7 +39,8 @@ def why_not() -> str | None:
     return None
 
 
-needs_namespaces = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+_reason = why_not()
+needs_namespaces = pytest.mark.skipif(_reason is not None, reason=_reason or "")
 
 
 def planned(*settings: str) -> Plan:

@@ -27,7 +27,7 @@ fn grid(scheme: &str, threads: usize) -> String {
     table.set("scheme", Value::Text(scheme.to_owned()));
     let case = FabricCase::read_table(&table).expect("a case");
     let ready = case.ready(Streams::new(7, 0), &|_| Err("no files".to_owned())).expect("flows");
-    let report = ready.run(Keep::Rows, threads, &Progress::default()).expect("nobody cancels");
+    let report = ready.run(Keep::Rows, threads, &Progress::default()).expect("not cancelled");
     let columns = ["src", "dst", "size_bytes", "arrived_ps", "finished_ps", "retransmits"];
     let mut text = format!("{scheme}\n");
     for column in columns {

@@ -116,7 +116,7 @@ pub(crate) fn simulate<M: ServiceModel>(
 ) -> (Vec<Record>, AccessCounts) {
     let sink = Records::new(requests.len());
     let run = engine::simulate(scenario, requests.iter().copied(), sink, &Progress::default());
-    let (sink, figures) = run.expect("nobody cancels");
+    let (sink, figures) = run.expect("not cancelled");
     (sink.records, figures)
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn report_with(parts: &[(&str, Value)], seed: u64, open: Open<'_>) ->
     }
     let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let run = case.run(Streams::new(seed, 0), open, Keep::Rows, &Progress::default());
-    run.expect("it can run").expect("nobody cancels")
+    run.expect("it can run").expect("not cancelled")
 }
 
 /// A file of this text.

@@ -94,7 +94,7 @@ impl Run {
     }
 
     pub(crate) fn kept(ready: &Ready, keep: Keep) -> Run {
-        let report = ready.run(keep, 1, &Progress::default()).expect("nobody cancels");
+        let report = ready.run(keep, 1, &Progress::default()).expect("not cancelled");
         let Report { rows, series, totals: figures } = report;
         Run { rows, series, figures }
     }

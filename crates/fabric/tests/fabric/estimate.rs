@@ -24,7 +24,7 @@ fn decomposed(lab: &Lab, flows: &[Flow], settings: &Settings) -> Decomposition {
 }
 
 fn times(decomposed: &Decomposition) -> Vec<LinkTimes> {
-    let time = |link| decomposed.simulate(link, &Progress::default()).expect("nobody cancels");
+    let time = |link| decomposed.simulate(link, &Progress::default()).expect("not cancelled");
     decomposed.links().into_iter().map(time).collect()
 }
 

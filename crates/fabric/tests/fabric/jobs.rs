@@ -176,7 +176,7 @@ proptest! {
         let (text, graph) = written(&messages, 6);
         let ready = lab.ready(listed(), &text);
         let run = Run::of(&ready);
-        let on_threads = ready.run(Keep::Rows, 3, &Progress::default()).expect("nobody cancels");
+        let on_threads = ready.run(Keep::Rows, 3, &Progress::default()).expect("not cancelled");
         prop_assert_eq!(&on_threads.rows, &run.rows);
         let of = |column: &str| run.rows.ints(column).to_vec();
         let slowdowns = run.rows.floats("slowdown");
@@ -279,7 +279,7 @@ fn arrival_times_have_to_be_known_to_the_ideal_and_to_estimates() {
     let times: Vec<_> = whole
         .links()
         .into_iter()
-        .map(|link| whole.simulate(link, &Progress::default()).expect("nobody cancels"))
+        .map(|link| whole.simulate(link, &Progress::default()).expect("not cancelled"))
         .collect();
     let rows = whole.combine(&times).expect("all links").rows;
     assert_eq!(rows.ints("of_job"), [2; 3]);

@@ -105,7 +105,7 @@ pub(crate) fn watch<B: Builder>(
     let outcome = sojourn_simulate(&scenario, &queue, transport, &Progress::default());
     drop(queue);
     let log = Rc::into_inner(log).expect("the run is over").into_inner();
-    (outcome.expect("nobody cancels"), log)
+    (outcome.expect("not cancelled"), log)
 }
 
 struct Witness<L> {
