@@ -50,6 +50,19 @@ def test_the_contract_of_the_document(tmp_path):
     assert thin.startswith("percentiles with fewer than 10 jobs beyond them")
 
 
+def test_an_interval_holds_the_value_beside_it(tmp_path):
+    """The value is of the whole run, the interval of its last three quarters."""
+    chance = np.random.default_rng(1)
+    slowdown = 3 + chance.random(20_000)
+    slowdown[:5750] -= 1
+    found = pick(make_run(tmp_path / "r", [Made({}, [*slowdown])]).summary(), metric="slowdown")
+    (low, high), late = found.ci95, mean_interval(Batches.cut([slowdown[5750:]]))
+    assert found.mean < 3.4 < late[0] < high == pytest.approx(late[1], rel=0.01)
+    assert low == found.mean
+    low, high = found.quantiles_ci95["p50"]
+    assert low == found.quantiles["p50"] < high
+
+
 def test_equal_sizes_are_not_told_apart(tmp_path):
     run = make_run(tmp_path / "r", [Made({"load": 0.5}, [1, 2, 3, 4])])
     assert {e.bin for e in run.summary()} == {"all"}

@@ -128,7 +128,9 @@ def metric_summary(
     shares = [None, *(percentile / 100 for percentile in percentiles)]
     found = [observed.interval(share) if share not in (0, 1) else (None, None) for share in shares]
     names = [MEAN, *(percentile_name(percentile) for percentile in percentiles)]
-    intervals = {name: interval for name, (interval, _) in zip(names, found, strict=True)}
+    mean = float(values.mean()) if values.size else None
+    ends = [interval for interval, _ in found]
+    intervals = dict(zip(names, map(_with_value, ends, [mean, *quantiles]), strict=True))
     ci95 = intervals.pop(MEAN)
     _, unfinished, early = sample.counts()
     return MetricSummary(
@@ -139,7 +141,7 @@ def metric_summary(
         n=values.size,
         unfinished=unfinished,
         warmup=early,
-        mean=float(values.mean()) if values.size else None,
+        mean=mean,
         ci95=ci95,
         ci_method=observed.method() if ci95 or any(intervals.values()) else None,
         quantiles=dict(zip(intervals, quantiles, strict=True)),
@@ -148,6 +150,18 @@ def metric_summary(
         max=float(values.max()) if values.size else None,
         shares=_shares(values) if metric == GOODPUT and values.size else {},
     )
+
+
+def _with_value(interval: Interval | None, value: float | None) -> Interval | None:
+    """An interval that holds the value beside which it stands.
+
+    The value is that of all jobs. An interval may be made of fewer: the last three quarters of a
+    run, or the replications that all cases have.
+    """
+    if interval is None or value is None:
+        return interval
+    low, high = interval
+    return min(low, value), max(high, value)
 
 
 def _needed(needs: dict[str, Needs], name: str) -> dict[str, object] | None:
