@@ -7,11 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Ack",
     "Cancelled",
     "Case",
+    "CaseFailed",
     "Decomposition",
     "DeliveryServer",
     "Estimate",
+    "Flow",
     "ListServer",
     "MailError",
     "MailLog",
@@ -27,8 +30,11 @@ __all__ = [
     "beta_quantile",
     "bounce_book",
     "build_info",
+    "cbrt",
+    "exp",
     "exposed_file",
     "forget_bounces",
+    "log",
     "mail_address",
     "mail_log_formats",
     "mail_operate",
@@ -37,6 +43,8 @@ __all__ = [
     "mail_reload",
     "mail_spool_check",
     "mail_waiting",
+    "mathematics_addresses",
+    "power",
     "quantity",
     "registry",
     "rotate_token_keys",
@@ -55,6 +63,9 @@ _Column: TypeAlias = npt.NDArray[np.generic] | tuple[npt.NDArray[np.uint8], list
 
 class SpecError(ValueError):
     """A study that cannot be run as written; `str()` is one whole line for its author."""
+
+class CaseFailed(Exception):  # noqa: N818
+    """Code that came with the study failed: one line, and the traceback below it."""
 
 class Cancelled(Exception):  # noqa: N818
     """The case was stopped by `Progress.cancel`; it has no outcome."""
@@ -131,6 +142,7 @@ class Case:
                 the same.
 
         Raises:
+            CaseFailed: code that came with the study failed.
             Cancelled: `progress.cancel()` was called.
             SpecError: the case turned out to be impossible.
         """
@@ -850,3 +862,78 @@ def mail_spool_check(
     Raises:
         MailError: there is no spool; it cannot be read; somebody has it that is to be repaired.
     """
+
+@final
+class Ack:
+    """What one ACK says, and the sender's state after it; sequence numbers count packets.
+
+    Attributes:
+        cumulative: packets newly covered by the cumulative acknowledgement.
+        arrived: packets known to have arrived since the ACK before: with SACK also those out of
+            order.
+        marked: whether it echoes a congestion mark.
+        snd_una: first packet not yet acknowledged (SND.UNA, RFC 9293, 3.3.1).
+        snd_nxt: next packet to be sent (SND.NXT).
+        repairing: whether losses of a time-out are being repaired.
+        rtt: the smoothed round trip, in picoseconds; 0 before the first measurement.
+        delay: the round trip of the packet that caused the ACK, in picoseconds; 0 where that is
+            not known.
+        now: the time, in picoseconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        cumulative: int = 1,
+        arrived: int = 1,
+        marked: bool = False,
+        snd_una: int = 1,
+        snd_nxt: int = 2,
+        repairing: bool = False,
+        rtt: int = 0,
+        delay: int = 0,
+        now: int = 0,
+    ) -> None:
+        """An ACK by hand, to try a class without a simulation."""
+
+    cumulative: int
+    arrived: int
+    marked: bool
+    snd_una: int
+    snd_nxt: int
+    repairing: bool
+    rtt: int
+    delay: int
+    now: int
+
+@final
+class Flow:
+    """A flow as it starts.
+
+    Attributes:
+        hops: switches on its path.
+        bytes: its size.
+        rate: the rate of its host's link, in bits a second.
+    """
+
+    def __init__(self, *, hops: int = 1, bytes: int = 1, rate: int = 10_000_000_000) -> None:  # noqa: A002
+        """A flow by hand, to try a class without a simulation."""
+
+    hops: int
+    bytes: int
+    rate: int
+
+def cbrt(x: float, /) -> float:
+    """Return the real cube root, the same to the last bit on all machines."""
+
+def power(base: float, exponent: float, /) -> float:
+    """Return `base` to the power of `exponent`, the same to the last bit on all machines."""
+
+def exp(x: float, /) -> float:
+    """Return e to the power of `x`, the same to the last bit on all machines."""
+
+def log(x: float, /) -> float:
+    """Return the natural logarithm, the same to the last bit on all machines; NaN below 0."""
+
+def mathematics_addresses() -> list[tuple[str, int]]:
+    """Where the functions of C are that compute these, by name: for a compiler."""

@@ -24,6 +24,11 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 
+    /// Loads the code in those files that have code; its parameters are then those of the model.
+    fn load(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// The number of jobs of a replication, no more than memory holds. Checks everything and draws
     /// nothing: a case that this accepts can be [`run`](Model::run).
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;

@@ -3,7 +3,8 @@
 
 use crate::parameters::Value;
 use crate::{Span, Time};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The progress of a run, which other threads may read while it goes on, and through which they stop
 /// it.
@@ -20,6 +21,22 @@ pub struct Progress {
     pub went_alone: AtomicBool,
     /// Set to stop the run.
     pub cancelled: AtomicBool,
+    /// Why code that came with the study ended the run, for people; the first reason of several.
+    pub failure: OnceLock<String>,
+}
+
+impl Progress {
+    /// Whether the run has to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Stops the run, as code that came with the study cannot go on. Keeps the first of several
+    /// reasons.
+    pub fn fail(&self, why: &str) {
+        self.failure.get_or_init(|| why.to_owned());
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The run was stopped through [`Progress::cancelled`].

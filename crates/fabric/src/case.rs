@@ -164,10 +164,14 @@ impl FabricCase {
 
     /// The names of the files that it reads.
     pub fn files(&mut self) -> impl Iterator<Item = &mut String> {
-        [Some(&mut self.workload), self.background.as_mut()]
-            .into_iter()
-            .flatten()
-            .filter_map(Workload::file)
+        let FabricCase { workload, background, scheme, .. } = self;
+        let workloads = [Some(workload), background.as_mut()].into_iter().flatten();
+        workloads.filter_map(Workload::file).chain(scheme.files())
+    }
+
+    /// Loads the Python code that it names.
+    pub fn load(&mut self) -> Result<(), Refusal> {
+        self.scheme.load().map_err(|refusal| refusal.under("scheme"))
     }
 
     /// How many jobs will arrive in each replication. Reads and checks every file that the case
@@ -282,7 +286,9 @@ impl Ready {
             nic: self.nic.clone(),
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
-        engine::simulate(&scenario, &scheme.queue, transport, threads, progress)
+        scheme.transport.surround(threads, || {
+            engine::simulate(&scenario, &scheme.queue, transport, threads, progress)
+        })
     }
 
     /// The ideal scheduler says when a flow's last byte leaves; the rest of its way, and its

@@ -43,6 +43,10 @@ impl Model for FabricCase {
         self.files().collect()
     }
 
+    fn load(&mut self) -> Result<(), Refusal> {
+        self.load()
+    }
+
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
         self.count(&|name| text(open, name))
     }

@@ -245,6 +245,25 @@ impl PacketScheme {
 }
 
 impl Scheme {
+    /// The names of the files that it reads.
+    pub(crate) fn files(&mut self) -> impl Iterator<Item = &mut String> {
+        let transport = match self {
+            Scheme::Packets(scheme) => scheme.transport.file(),
+            Scheme::Ideal(_) => None,
+        };
+        transport.into_iter()
+    }
+
+    /// Loads the Python code that it names.
+    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
+        match self {
+            Scheme::Packets(scheme) => {
+                scheme.transport.load().map_err(|refusal| refusal.under("transport"))
+            }
+            Scheme::Ideal(_) => Ok(()),
+        }
+    }
+
     /// The names of all known schemes.
     fn names() -> Vec<&'static str> {
         KNOWN.iter().map(|known| known.name).chain([Ideal::NAME]).collect()

@@ -1,6 +1,7 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
 mod array_plan;
+mod control;
 mod fabric_estimate;
 mod mail;
 mod maillog;
@@ -30,6 +31,13 @@ create_exception!(
     Cancelled,
     PyException,
     "The case was stopped by Progress.cancel."
+);
+
+create_exception!(
+    sojourn._core,
+    CaseFailed,
+    PyException,
+    "Code that came with the study raised an exception, or returned what cannot be used."
 );
 
 fn refused(error: study::SpecError) -> PyErr {
@@ -133,6 +141,9 @@ impl Case {
         let keep = if rows { study::Keep::Rows } else { study::Keep::Totals };
         let report = py.detach(|| self.0.run(replication, keep, threads, &progress.0));
         let report = report.map_err(refused)?;
+        if let Some(why) = progress.0.failure.get() {
+            return Err(CaseFailed::new_err(why.clone()));
+        }
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
     }
@@ -320,6 +331,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    sojourn_fabric::python::install(control::Cpython);
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<array_plan::Plan>()?;
@@ -327,6 +339,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
+    module.add_class::<control::Ack>()?;
+    module.add_class::<control::Flow>()?;
+    module.add_function(wrap_pyfunction!(control::cbrt, module)?)?;
+    module.add_function(wrap_pyfunction!(control::exp, module)?)?;
+    module.add_function(wrap_pyfunction!(control::log, module)?)?;
+    module.add_function(wrap_pyfunction!(control::power, module)?)?;
+    module.add_function(wrap_pyfunction!(control::mathematics_addresses, module)?)?;
     module.add_class::<testnet::TestNetConfig>()?;
     module.add_class::<testnet::TestNet>()?;
     module.add_class::<maillog::MailLog>()?;
@@ -353,6 +372,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mail::mail_waiting, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_spool_check, module)?)?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
+    module.add("CaseFailed", module.py().get_type::<CaseFailed>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(vocabulary, module)?)?;

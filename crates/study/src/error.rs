@@ -88,7 +88,7 @@ pub(crate) fn cut(given: impl Display) -> String {
 const BEGUN: usize = 3;
 
 /// The names that would have done, and the one that `given` is nearest to.
-fn suggest(given: &str, names: &[&'static str]) -> String {
+fn suggest(given: &str, names: &[String]) -> String {
     let list = names.join(", ");
     let given = given.to_lowercase();
     let likeness = |name: &str| {

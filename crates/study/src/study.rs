@@ -232,14 +232,15 @@ fn read_case(
 ) -> Result<(Box<dyn Model>, usize), Refusal> {
     let mut model = (entry.read)(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
-            refusal.names.extend(names(Head::entry()));
-            refusal.names.push("sweep");
+            let own = names(Head::entry()).into_iter().chain(["sweep"]);
+            refusal.names.extend(own.map(str::to_owned));
         }
         refusal
     })?;
     for file in model.files() {
         *file = located(base, file);
     }
+    model.load()?;
     let jobs = model.count(&open)?;
     Ok((model, jobs))
 }

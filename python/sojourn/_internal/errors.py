@@ -12,6 +12,10 @@ class InputError(ValueError):
     """An expected failure; `str()` is one whole line for the user, and the exit code is 2."""
 
 
+class CodeError(InputError):
+    """Code that came with a study failed; `str()` is one line, its traceback is a note (PEP 678)."""
+
+
 class Hint(FutureWarning):
     """What a user should change before the next version; `str()` is one line."""
 

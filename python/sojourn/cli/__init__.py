@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.Abort, click.exceptions.Exit, click.UsageError, KeyboardInterrupt, OSError, ValueError
     ) as end:  # fmt: skip
         code, message = _ending(end)
+        for note in getattr(end, "__notes__", ()):
+            click.echo(note, err=True)
         if message:
             click.echo(f"sojourn: {one_line(message)}", err=True)
         return code

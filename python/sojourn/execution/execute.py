@@ -16,8 +16,8 @@ from itertools import islice
 from threading import Event
 from typing import Protocol, TypeAlias, TypeVar
 
-from sojourn._core import Case, Progress, Study
-from sojourn._internal.errors import InputError, Interrupted, reason
+from sojourn._core import Case, CaseFailed, Progress, Study
+from sojourn._internal.errors import CodeError, InputError, Interrupted, reason
 from sojourn._internal.units import count
 from sojourn.analysis.run_length import warmup
 from sojourn.execution.schedule import Work, left_s, longest_first
@@ -147,6 +147,7 @@ def execute(
     Raises:
         Interrupted: Ctrl-C; running cases were stopped, finished ones are in the directory.
         InputError: a result could not be written.
+        CodeError: code that came with the study failed in some cases; the others are finished.
         SpecError: a case turned out to be impossible.
     """
     total = len(ledger) + len(tasks)
@@ -225,6 +226,7 @@ def _run(
     write = Paced(lambda: ledger.write(directory.cases))
     look = Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
     unwritten = False
+    failures: list[tuple[Task, CaseFailed]] = []
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
             for task in islice(waiting, jobs):
@@ -233,8 +235,11 @@ def _run(
                 done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
                 threads.tell(running.values())
                 for future in done:
-                    ledger.add(future.result())
-                    del running[future]
+                    task = running.pop(future)
+                    try:
+                        ledger.add(future.result())
+                    except CaseFailed as error:
+                        failures.append((task, error))
                 for task in islice(waiting, len(done)):
                     running[pool.submit(_one, task, directory, threads.each)] = task
                 unwritten = (unwritten or bool(done)) and not write()
@@ -250,6 +255,20 @@ def _run(
         finally:
             if len(ledger):
                 ledger.write(directory.cases)
+    if failures:
+        raise code_error(failures)
+
+
+def code_error(failures: Sequence[tuple[Task, CaseFailed]]) -> CodeError:
+    """The error about cases whose code failed: the first in full, and how many there are."""
+    task, failure = failures[0]
+    line, _, traceback = str(failure).partition("\n")
+    axes = ", ".join(f"{name} {value}" for name, value in task.case.axes.items())
+    others = f"; {count(len(failures) - 1, 'other case')} failed too" if len(failures) > 1 else ""
+    error = CodeError(f"{line}, in case {task.case.index}{f' ({axes})' if axes else ''}{others}")
+    if traceback:
+        error.add_note(traceback)
+    return error
 
 
 class Paced:

@@ -152,7 +152,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             if job.is_multiple_of(LOOK_EVERY) {
                 progress.finished.store(self.finished, Ordering::Relaxed);
                 progress.simulated_ps.store(arrives.ps(), Ordering::Relaxed);
-                if progress.cancelled.load(Ordering::Relaxed) {
+                if progress.is_cancelled() {
                     return Err(Cancelled);
                 }
             }

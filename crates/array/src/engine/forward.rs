@@ -100,7 +100,7 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
         if job.is_multiple_of(LOOK_EVERY) {
             progress.finished.store(job, Ordering::Relaxed);
             progress.simulated_ps.store(arrives.ps(), Ordering::Relaxed);
-            if progress.cancelled.load(Ordering::Relaxed) {
+            if progress.is_cancelled() {
                 return Err(Cancelled);
             }
             if counts.ended > LATEST {

@@ -1,5 +1,6 @@
 //! The declarations: `parameters!`, `variants!`, `choices!`, `nested!`, and what they expand to.
 
+use super::value::owned;
 use super::{Parameters, Ranged, Refusal, Setting, Table, Value};
 use std::ops::RangeInclusive;
 
@@ -403,12 +404,12 @@ pub fn kind_of(
             let mut table = table.clone();
             match table.remove("kind") {
                 Some(Value::Text(kind)) => Ok((kind, table)),
-                given => Err(Refusal { given, names: names.to_vec(), ..missing }),
+                given => Err(Refusal { given, names: owned(names), ..missing }),
             }
         }
         _ => {
             let expected = format!("the name of a {what}, or a table with its kind");
-            Err(Refusal { names: names.to_vec(), ..Refusal::value(value, expected) })
+            Err(Refusal { names: owned(names), ..Refusal::value(value, expected) })
         }
     }
 }

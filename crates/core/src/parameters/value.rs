@@ -97,7 +97,7 @@ pub struct Refusal {
     /// The value that was expected in words, to be read after the word "expected".
     pub expected: String,
     /// The names that were possible, when a name was expected.
-    pub names: Vec<&'static str>,
+    pub names: Vec<String>,
     /// Whether the key itself, not its value, is what is wrong.
     pub unknown_key: bool,
 }
@@ -132,17 +132,18 @@ impl Refusal {
     }
 
     /// `given` names none of `names`.
-    pub fn name(given: &Value, what: &str, names: Vec<&'static str>) -> Refusal {
+    pub fn name(given: &Value, what: &str, names: Vec<&str>) -> Refusal {
+        let names = owned(&names);
         Refusal { names, ..Refusal::value(given, format!("the name of a {what}")) }
     }
 
     /// `key` is none of the keys `names`.
-    pub fn key(key: &str, names: Vec<&'static str>) -> Refusal {
+    pub fn key(key: &str, names: Vec<&str>) -> Refusal {
         Refusal {
             path: vec![key.to_owned()],
             given: None,
             expected: String::new(),
-            names,
+            names: owned(&names),
             unknown_key: true,
         }
     }
@@ -157,6 +158,10 @@ impl Refusal {
     pub fn among(self, place: usize) -> Refusal {
         self.under(&element(place))
     }
+}
+
+pub(super) fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 /// The key that stands for the element at `place` of a list in a path.

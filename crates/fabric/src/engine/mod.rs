@@ -234,7 +234,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
         if self.windows.is_multiple_of(LOOK_EVERY) {
             self.report(progress);
-            if progress.cancelled.load(Ordering::Relaxed) {
+            if progress.is_cancelled() {
                 return None;
             }
         }
@@ -314,6 +314,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     }
 
     fn report(&self, progress: &Progress) {
+        self.transport.failure().into_iter().for_each(|why| progress.fail(why));
         let finished = (self.all - self.unfinished) as u64;
         progress.finished.store(finished, Ordering::Relaxed);
         let now = self.fabric.links.wheel.begins().ps();

@@ -121,7 +121,7 @@ impl Ideal {
             if index.is_multiple_of(LOOK_EVERY) {
                 progress.finished.store(index as u64, Ordering::Relaxed);
                 progress.simulated_ps.store(flow.arrived.ps(), Ordering::Relaxed);
-                if progress.cancelled.load(Ordering::Relaxed) {
+                if progress.is_cancelled() {
                     return Err(Cancelled);
                 }
             }

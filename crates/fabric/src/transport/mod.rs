@@ -17,8 +17,9 @@ pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
 pub use tcp::{
-    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno, Rules,
-    Swift, TcpOptions, Timer, Window, WindowLimits, Windowed,
+    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno,
+    PythonControl, PythonTransport, Rules, Swift, TcpOptions, Timer, Window, WindowLimits, Windowed,
+    cube_root,
 };
 
 use crate::flow::{Flow, Packets};
@@ -92,6 +93,9 @@ macro_rules! transports {
             fn tally(&self, flow: u32) -> Tally {
                 match self { $(Running::$variant(running) => running.tally(flow),)+ }
             }
+            fn failure(&self) -> Option<&str> {
+                match self { $(Running::$variant(running) => running.failure(),)+ }
+            }
         }
     };
 }
@@ -104,6 +108,7 @@ transports! {
     Ndp(Ndp),
     Swift(Swift),
     Cubic(Cubic),
+    Python(PythonTransport),
 }
 
 /// The parameters of a transport, and what runs under them.
@@ -115,11 +120,19 @@ pub trait TransportParameters {
     fn run(&self, setup: Setup) -> Self::Running;
 }
 
-impl<C: CongestionControl> TransportParameters for C {
+impl<C: CongestionControl + Clone> TransportParameters for C {
     type Running = Windowed<C>;
 
     fn run(&self, setup: Setup) -> Windowed<C> {
-        Windowed::new(self, setup)
+        Windowed::new(self.clone(), setup)
+    }
+}
+
+impl TransportParameters for PythonTransport {
+    type Running = Windowed<PythonControl>;
+
+    fn run(&self, setup: Setup) -> Windowed<PythonControl> {
+        Windowed::new(PythonControl::new(self), setup)
     }
 }
 
@@ -136,6 +149,31 @@ fn estimable_by_link<P: TransportParameters>(_: &P) -> bool {
 }
 
 impl TransportKind {
+    /// The file that it is in, where it is not compiled in.
+    pub(crate) fn file(&mut self) -> Option<&mut String> {
+        match self {
+            TransportKind::Python(python) => Some(&mut python.file),
+            _ => None,
+        }
+    }
+
+    /// Loads the code of that file.
+    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
+        match self {
+            TransportKind::Python(python) => python.load(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls `simulate`, which runs a simulation on up to so many threads, in the way in which the
+    /// transport is fastest.
+    pub(crate) fn surround<R>(&self, threads: usize, simulate: impl FnOnce() -> R) -> R {
+        match self {
+            TransportKind::Python(python) => python.surround(threads, simulate),
+            _ => simulate(),
+        }
+    }
+
     /// Refuses what cannot run where a host takes `packet` to send a full packet.
     pub(crate) fn check_packet(&self, packet: Span) -> Result<(), Refusal> {
         match self {
@@ -175,6 +213,12 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Switches on the path of `flow`.
+    fn hops(&self, flow: u32) -> u32 {
+        let flow = &self.flows[flow as usize];
+        self.network.path(flow.from.into(), flow.to.into()).len() as u32 - 1
+    }
+
     /// Data packet `sequence` of `flow`; of the flow's packets, `arrived` are known to have arrived.
     #[inline(always)]
     fn data(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> Packet {
@@ -291,6 +335,11 @@ pub trait Transport {
 
     /// Resends, time-outs and progress of one flow so far.
     fn tally(&self, flow: u32) -> Tally;
+
+    /// Why it cannot go on, where it runs code that came with the study.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Resends, time-outs and progress of one flow.

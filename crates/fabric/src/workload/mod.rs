@@ -273,7 +273,7 @@ impl Setting for Workload {
         }
         let arrivals = Arrivals::read(&Value::Table(own)).map_err(|mut refusal| {
             if refusal.unknown_key {
-                refusal.names.extend(&names);
+                refusal.names.extend(names.iter().map(|&name| name.to_owned()));
             }
             refusal
         })?;

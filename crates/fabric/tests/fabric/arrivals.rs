@@ -88,7 +88,7 @@ fn sizes_can_come_from_a_file() {
     };
     assert_eq!(refused("other.txt").expected, "a file to read: there is no such file");
     assert!(refused("bad.txt").expected.contains("line 2"), "{:?}", refused("bad.txt"));
-    assert!(refused("webserch").names.contains(&"websearch"));
+    assert!(refused("webserch").names.contains(&"websearch".to_owned()));
 }
 
 /// Every host sends and every host is sent to, none by itself; Sattolo's shuffle gives each of

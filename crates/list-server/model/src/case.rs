@@ -235,7 +235,7 @@ fn sojourn_simulate(
         }
         progress.finished.store(world.observer.delivered(), Ordering::Relaxed);
         progress.simulated_ps.store(world.now().ps(), Ordering::Relaxed);
-        if progress.cancelled.load(Ordering::Relaxed) {
+        if progress.is_cancelled() {
             return Err(Cancelled);
         }
     }

@@ -8,9 +8,9 @@ use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 /// Congestion control: what a member of the TCP family decides.
-pub trait CongestionControl: Clone + Debug {
+pub trait CongestionControl: Debug {
     /// State for one flow, beside the window.
-    type State: Clone + Debug + Default;
+    type State: Debug + Default;
 
     /// Whether it reads [`Acked::cause`], which takes time to find.
     const ASKS_FOR_CAUSE: bool = false;
@@ -29,14 +29,14 @@ pub trait CongestionControl: Clone + Debug {
     }
 
     /// Starts `flow`.
-    fn start(&self, _: &mut Self::State, _flow: u32, _: &Setup) {}
+    fn start(&self, _: &mut Window, _: &mut Self::State, _flow: u32, _: &Setup) {}
 
     /// Notes that packet `sequence` leaves.
-    fn sent(&self, _: &mut Self::State, _sequence: u32, _now: Time) {}
+    fn sent(&self, _: &mut Window, _: &mut Self::State, _sequence: u32, _now: Time) {}
 
     /// Time from a packet to the next one of a paced flow; `wire` is the packet's transmission time on
     /// the host's link.
-    fn gap(&self, _: &Window, _: &Self::State, wire: Span) -> Span {
+    fn gap(&self, _: &mut Window, _: &mut Self::State, wire: Span) -> Span {
         wire
     }
 
@@ -49,14 +49,17 @@ pub trait CongestionControl: Clone + Debug {
 
     /// Reacts to a loss inferred from duplicate ACKs while `flight` packets were unacknowledged.
     fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
-        window.halve(flight);
-        window.cwnd = window.ssthresh;
+        window.lost(flight);
     }
 
     /// Reacts to a time-out while `flight` packets were unacknowledged.
     fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
-        window.halve(flight);
-        window.cwnd = 1.0;
+        window.timed_out(flight);
+    }
+
+    /// Why it cannot go on, where it runs code that came with the study.
+    fn failure(&self) -> Option<&str> {
+        None
     }
 }
 
@@ -140,6 +143,18 @@ impl Window {
     /// Sets `ssthresh` to half of the flight, at least two (RFC 5681, 3.1, equation 4).
     pub fn halve(&mut self, flight: u32) {
         self.ssthresh = (f64::from(flight) / 2.0).max(2.0);
+    }
+
+    /// Falls to half of the flight, as a loss was inferred from duplicate ACKs (RFC 5681, 3.2).
+    pub fn lost(&mut self, flight: u32) {
+        self.halve(flight);
+        self.cwnd = self.ssthresh;
+    }
+
+    /// Falls to one packet, as the timer ran out (RFC 5681, 3.1).
+    pub fn timed_out(&mut self, flight: u32) {
+        self.halve(flight);
+        self.cwnd = 1.0;
     }
 }
 

@@ -86,7 +86,7 @@ impl Cubic {
 }
 
 /// The real cube root, by Newton's method: the same on all machines, which the libraries' is not.
-fn cube_root(value: f64) -> f64 {
+pub fn cube_root(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }

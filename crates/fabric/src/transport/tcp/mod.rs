@@ -4,11 +4,13 @@
 mod congestion;
 mod cubic;
 mod dctcp;
+mod departures;
 mod line_rate;
 mod loss_recovery;
 mod min_tcp;
 mod new_reno;
 mod parameters;
+mod python;
 mod receiver;
 mod rto;
 mod sender;
@@ -18,12 +20,13 @@ mod tests;
 mod transmit;
 
 pub use congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
-pub use cubic::Cubic;
+pub use cubic::{Cubic, cube_root};
 pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
 pub use new_reno::NewReno;
 pub use parameters::{TcpOptions, WindowLimits};
+pub use python::{PythonControl, PythonTransport};
 pub use rto::Timer;
 pub use sender::Windowed;
 pub use swift::Swift;

@@ -37,9 +37,9 @@ impl<S> Sender<S> {
 
 impl<C: CongestionControl> Windowed<C> {
     /// Senders and receivers for all flows of `setup`, under `control`.
-    pub fn new(control: &C, setup: Setup) -> Windowed<C> {
+    pub fn new(control: C, setup: Setup) -> Windowed<C> {
         let rules = control.rules();
-        let sender = Sender {
+        let sender = || Sender {
             window: Window {
                 cwnd: rules.initial_window.min(rules.window_cap),
                 ssthresh: rules.initial_ssthresh,
@@ -62,9 +62,9 @@ impl<C: CongestionControl> Windowed<C> {
             state: C::State::default(),
         };
         Windowed {
-            control: control.clone(),
+            control,
             rules,
-            senders: vec![sender; setup.flows.len()],
+            senders: setup.flows.iter().map(|_| sender()).collect(),
             receivers: setup.flows.iter().map(|flow| Receiver::new(flow, &setup.packets)).collect(),
             setup,
         }
@@ -102,7 +102,8 @@ impl<C: CongestionControl> Transport for Windowed<C> {
         let bytes = self.setup.flows[flow as usize].bytes;
         self.senders[flow as usize].end = self.setup.packets.count(bytes);
         let mut acting = self.act(flow, outbox);
-        acting.control.start(&mut acting.sender.state, flow, acting.setup);
+        let Sender { window, state, .. } = acting.sender;
+        acting.control.start(window, state, flow, acting.setup);
         match acting.sender.connecting {
             true => acting.connect(),
             false => acting.send(),
@@ -164,6 +165,10 @@ impl<C: CongestionControl> Transport for Windowed<C> {
     fn tally(&self, flow: u32) -> Tally {
         let sender = &self.senders[flow as usize];
         Tally { acknowledged: sender.snd_una, ..sender.tally }
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.control.failure()
     }
 }
 

@@ -1,13 +1,13 @@
 //! Swift: a delay target, reached from both sides (Kumar et al., SIGCOMM 2020).
 
 use super::congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
+use super::departures::Departures;
 use super::parameters::WindowLimits;
 use super::rto::Timer;
 use crate::transport::Setup;
 use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Span, Time, parameters};
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
 parameters! {
@@ -81,9 +81,8 @@ impl Check for Swift {
 pub struct Delays {
     /// Switches on the path.
     hops: u32,
-    /// When the packets from `first` on left.
-    left: VecDeque<Time>,
-    first: u32,
+    /// When packets left.
+    departures: Departures,
     /// The latest round trip.
     rtt: Span,
     /// When the window last shrank.
@@ -93,19 +92,6 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// How long ago the packet `sequence` left, if that is still known.
-    fn since(&self, sequence: u32, now: Time) -> Option<Span> {
-        let place = sequence.checked_sub(self.first)?;
-        self.left.get(place as usize).map(|&left| now - left)
-    }
-
-    /// Forgets all packets before `upto`.
-    fn forget(&mut self, upto: u32) {
-        while self.first < upto && self.left.pop_front().is_some() {
-            self.first += 1;
-        }
-    }
-
     /// Whether the window may shrink: once in a round trip.
     fn may_decrease(&self, now: Time) -> bool {
         self.decreased.is_none_or(|last| now - last >= self.rtt)
@@ -155,20 +141,15 @@ impl CongestionControl for Swift {
         }
     }
 
-    fn start(&self, delays: &mut Delays, flow: u32, setup: &Setup) {
-        let flow = &setup.flows[flow as usize];
-        let links = setup.network.path(flow.from.into(), flow.to.into()).len();
-        delays.hops = links as u32 - 1;
+    fn start(&self, _: &mut Window, delays: &mut Delays, flow: u32, setup: &Setup) {
+        delays.hops = setup.hops(flow);
     }
 
-    fn sent(&self, delays: &mut Delays, sequence: u32, now: Time) {
-        match delays.left.get_mut((sequence - delays.first) as usize) {
-            Some(left) => *left = now,
-            None => delays.left.push_back(now),
-        }
+    fn sent(&self, _: &mut Window, delays: &mut Delays, sequence: u32, now: Time) {
+        delays.departures.note(sequence, now);
     }
 
-    fn gap(&self, window: &Window, delays: &Delays, _: Span) -> Span {
+    fn gap(&self, window: &mut Window, delays: &mut Delays, _: Span) -> Span {
         match window.cwnd < 1.0 {
             true => Span::from_ps((delays.rtt.ps() as f64 / window.cwnd) as u64),
             false => Span::ZERO,
@@ -176,9 +157,7 @@ impl CongestionControl for Swift {
     }
 
     fn acked(&self, window: &mut Window, delays: &mut Delays, acked: &Acked) {
-        let cause = acked.cause.and_then(|sequence| delays.since(sequence, acked.now));
-        delays.forget(acked.snd_una);
-        let Some(rtt) = cause else { return };
+        let Some(rtt) = delays.departures.round_trip(acked) else { return };
         delays.rtt = rtt;
         delays.timeouts = 0;
         let (delay, target) = (rtt.ps() as f64, self.target(window.cwnd, delays.hops));
@@ -219,8 +198,9 @@ mod tests {
     /// A flow over 5 switches that sent packets 0 to 99 at 0 us, with a window of this size.
     fn sending(size: f64) -> (Swift, Window, Delays) {
         let (swift, mut delays): (Swift, _) = (defaults(), Delays { hops: 5, ..Delays::default() });
-        (0..100).for_each(|sequence| swift.sent(&mut delays, sequence, us(0)));
-        (swift, Window { cwnd: size, ssthresh: f64::INFINITY }, delays)
+        let mut window = Window { cwnd: size, ssthresh: f64::INFINITY };
+        (0..100).for_each(|sequence| swift.sent(&mut window, &mut delays, sequence, us(0)));
+        (swift, window, delays)
     }
 
     /// Packet `sequence` is acknowledged, in order.
@@ -292,7 +272,7 @@ mod tests {
             swift.acked(&mut window, &mut delays, &ack(1, us(now)));
             near(window.cwnd, 60.0);
         }
-        (2..90).for_each(|sequence| swift.sent(&mut delays, sequence, us(90)));
+        (2..90).for_each(|sequence| swift.sent(&mut window, &mut delays, sequence, us(90)));
         swift.acked(&mut window, &mut delays, &ack(2, us(150)));
         let target = swift.target(60.0, 5) / 1e6;
         near(window.cwnd, 60.0 * (1.0 - 0.8 * (60.0 - target) / 60.0));
@@ -323,8 +303,8 @@ mod tests {
     fn less_than_a_packet_is_paced() {
         let (swift, mut window, mut delays) = sending(0.5);
         delays.rtt = Span::from_us(30);
-        assert_eq!(swift.gap(&window, &delays, Span::from_ns(1200)), Span::from_us(60));
+        assert_eq!(swift.gap(&mut window, &mut delays, Span::from_ns(1200)), Span::from_us(60));
         window.cwnd = 1.0;
-        assert_eq!(swift.gap(&window, &delays, Span::from_ns(1200)), Span::ZERO);
+        assert_eq!(swift.gap(&mut window, &mut delays, Span::from_ns(1200)), Span::ZERO);
     }
 }

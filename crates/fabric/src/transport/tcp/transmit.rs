@@ -8,7 +8,7 @@ use crate::transport::{Outbox, Setup, Tally};
 use sojourn_core::Time;
 
 /// The state of one sender; sequence numbers count packets.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Sender<S> {
     pub(super) window: Window,
     /// First packet not yet acknowledged (SND.UNA, RFC 9293, 3.3.1).
@@ -119,7 +119,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
         let packet =
             self.setup.data(self.flow, sequence, sender.snd_una + sender.sacked.len(), now);
-        self.control.sent(&mut sender.state, sequence, now);
+        self.control.sent(&mut sender.window, &mut sender.state, sequence, now);
         let marks = if self.rules.ecn { ECT } else { 0 };
         // Linux, too, gives a flow another label when its timer expires (`sk_rethink_txhash`).
         let echo = sender.tally.timeouts as u16;
@@ -130,7 +130,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         if self.rules.paced {
             let from = self.setup.flows[self.flow as usize].from;
             let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
-            sender.pacing_release = now + self.control.gap(&sender.window, &sender.state, wire);
+            sender.pacing_release = now + self.control.gap(&mut sender.window, &mut sender.state, wire);
         }
     }
 

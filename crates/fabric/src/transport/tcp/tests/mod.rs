@@ -36,11 +36,11 @@ pub(super) struct Trace<C: CongestionControl> {
     wakes: Vec<Wake>,
 }
 
-impl<C: CongestionControl> Trace<C> {
+impl<C: CongestionControl + Clone> Trace<C> {
     /// A flow of so many full packets begins.
     pub(super) fn begin(control: &C, packets: u32) -> Trace<C> {
         let setup = setup(packets);
-        let windowed = Windowed::new(control, setup);
+        let windowed = Windowed::new(control.clone(), setup);
         let mut trace = Trace {
             windowed,
             outbox: Outbox { capacity: usize::MAX, ..Outbox::default() },

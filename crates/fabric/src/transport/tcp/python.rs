@@ -1,0 +1,205 @@
+//! Congestion control by a class in a Python file.
+
+use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::departures::Departures;
+use super::parameters::{TcpOptions, WindowLimits};
+use crate::python::{Begin, ClassParameters, Controller, ControllerClass, Hooks};
+use crate::transport::Setup;
+use sojourn_core::parameters::{Check, Refusal, defaults};
+use sojourn_core::{Span, Time, nested, parameters};
+use std::cell::OnceCell;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+parameters! {
+    /// A congestion controller of yours: a class in a Python file, derived from
+    /// `sojourn.control.Control`. `sojourn list transports FILE.py` shows what the file has, `sojourn
+    /// init transport FILE.py` writes a class to begin from.
+    pub struct PythonTransport: "python" {
+        /// The file, seen from the study's own place.
+        pub file: String,
+        /// The class; without it the only one of the file.
+        pub class: Option<String> = None,
+        /// Whether the class is compiled by Numba; the rows are the same.
+        pub compiled: bool = false,
+        /// Parameters of the class.
+        pub set: ClassParameters,
+        /// What a class does not decide: the window's limits, retransmission, ECN, pacing.
+        pub tcp: TcpUnderControl = defaults(),
+    }
+}
+
+parameters! {
+    /// What a TCP sender does by itself, below its congestion controller.
+    pub struct TcpUnderControl: "tcp-under-control" {
+        /// The window within its limits.
+        pub window: WindowLimits [flatten],
+        /// Whether data packets can be marked (ECN); a class sees that as `ack.marked`.
+        pub ecn: bool = false,
+        /// Whether packets leave one by one, each `gap` after the one before.
+        pub paced: bool = false,
+        /// Retransmission, acknowledgements and the begin of a connection.
+        pub options: TcpOptions [flatten],
+    }
+}
+nested!(TcpUnderControl);
+
+impl Check for PythonTransport {}
+impl Check for TcpUnderControl {}
+
+impl PythonTransport {
+    /// Loads the class, whose name and parameters are known from then on.
+    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
+        let PythonTransport { file, class, compiled, set, .. } = self;
+        let name = set.load(file, class.as_deref(), *compiled)?;
+        *class = Some(name);
+        Ok(())
+    }
+
+    /// Calls `simulate`, which runs a simulation on up to so many threads.
+    pub(crate) fn surround<R>(&self, threads: usize, simulate: impl FnOnce() -> R) -> R {
+        let (mut simulate, mut result) = (Some(simulate), None);
+        self.set.class().surround(threads, &mut || {
+            result = simulate.take().map(|simulate| simulate());
+        });
+        result.expect("the class calls it once")
+    }
+}
+
+/// Congestion control by a class, for the flows of one thread.
+#[derive(Debug)]
+pub struct PythonControl {
+    class: Arc<dyn ControllerClass>,
+    hooks: Hooks,
+    rules: Rules,
+    abc_limit: Option<NonZeroU32>,
+    failure: OnceCell<String>,
+}
+
+/// What is kept for one flow.
+#[derive(Debug, Default)]
+pub struct Controlled {
+    /// None before the flow starts and after it ends, and once a hook has failed.
+    controller: Option<Box<dyn Controller>>,
+    departures: Departures,
+    /// The flow, and the time of the latest hook, for messages.
+    flow: u32,
+    now: Time,
+}
+
+impl PythonControl {
+    /// Control by the class of `parameters`, which is loaded.
+    pub fn new(parameters: &PythonTransport) -> PythonControl {
+        let PythonTransport { set, tcp, .. } = parameters;
+        let rules = Rules { ecn: tcp.ecn, paced: tcp.paced, ..tcp.options.rules(&tcp.window) };
+        PythonControl {
+            class: set.class().clone(),
+            hooks: set.class().hooks(),
+            rules,
+            abc_limit: tcp.options.abc_limit,
+            failure: OnceCell::new(),
+        }
+    }
+
+    /// Keeps why a hook failed; the first failure of any flow.
+    fn fail(&self, state: &mut Controlled, why: &str) {
+        let (first, others) = why.split_once('\n').map_or((why, String::new()), |(first, others)| {
+            (first, format!("\n{others}"))
+        });
+        let at = state.now - Time::ZERO;
+        drop(self.failure.set(format!("{first} (flow {}, at {at}){others}", state.flow)));
+        state.controller = None;
+    }
+
+    /// Calls a hook of a flow's controller, if the class has that and has not failed. Returns whether
+    /// that was done.
+    fn call(
+        &self,
+        state: &mut Controlled,
+        has: bool,
+        hook: impl FnOnce(&mut dyn Controller) -> Result<(), String>,
+    ) -> bool {
+        let Some(controller) = state.controller.as_deref_mut().filter(|_| has) else {
+            return false;
+        };
+        if let Err(why) = hook(controller) {
+            self.fail(state, &why);
+        }
+        true
+    }
+}
+
+impl CongestionControl for PythonControl {
+    type State = Controlled;
+
+    const ASKS_FOR_CAUSE: bool = true;
+
+    // What a class looks at is not known.
+    const ESTIMABLE_BY_LINK: bool = false;
+
+    fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    fn start(&self, window: &mut Window, state: &mut Controlled, flow: u32, setup: &Setup) {
+        if self.failure.get().is_some() {
+            return;
+        }
+        let of = &setup.flows[flow as usize];
+        (state.flow, state.now) = (flow, of.arrived);
+        let begin = Begin {
+            hops: setup.hops(flow),
+            bytes: of.bytes,
+            rate: setup.nic[usize::from(of.from)],
+            abc_limit: self.abc_limit.map_or(0, NonZeroU32::get),
+        };
+        match self.class.start(&begin, window) {
+            Ok(controller) => state.controller = Some(controller),
+            Err(why) => self.fail(state, &why),
+        }
+    }
+
+    fn sent(&self, window: &mut Window, state: &mut Controlled, sequence: u32, now: Time) {
+        state.now = now;
+        if self.hooks.acked {
+            state.departures.note(sequence, now);
+        }
+        self.call(state, self.hooks.sent, |flow| flow.sent(window, sequence, now));
+    }
+
+    fn gap(&self, window: &mut Window, state: &mut Controlled, wire: Span) -> Span {
+        let mut gap = wire;
+        self.call(state, self.hooks.gap, |flow| {
+            gap = flow.gap(window, wire)?;
+            Ok(())
+        });
+        gap
+    }
+
+    fn acked(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
+        state.now = acked.now;
+        let delay = state.departures.round_trip(acked);
+        let called = self.call(state, self.hooks.acked, |flow| flow.acked(window, acked, delay));
+        if !called && acked.cumulative > 0 {
+            window.grow_by(acked, self.abc_limit);
+        }
+    }
+
+    fn lost(&self, window: &mut Window, state: &mut Controlled, flight: u32, now: Time) {
+        state.now = now;
+        if !self.call(state, self.hooks.lost, |flow| flow.lost(window, flight, now)) {
+            window.lost(flight);
+        }
+    }
+
+    fn timed_out(&self, window: &mut Window, state: &mut Controlled, flight: u32, now: Time) {
+        state.now = now;
+        if !self.call(state, self.hooks.timed_out, |flow| flow.timed_out(window, flight, now)) {
+            window.timed_out(flight);
+        }
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+}

@@ -1,0 +1,120 @@
+//! Congestion controllers in Python files: the interpreter that the fabric asks for, and the two ways
+//! in which a class runs.
+//!
+//! What a class may say is decided in Python (`sojourn.control`); here it is called.
+
+mod ack;
+mod compiled;
+mod mathematics;
+mod parameters;
+mod plain;
+
+pub(crate) use ack::{Ack, Flow};
+pub(crate) use mathematics::{cbrt, exp, log, mathematics_addresses, power};
+
+use compiled::CompiledClass;
+use parameters::ClassValues;
+use plain::PlainClass;
+use pyo3::prelude::*;
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_fabric::python::{ControllerClass, Hooks, Interpreter, Named};
+use sojourn_fabric::transport::Window;
+use std::sync::Arc;
+
+/// The largest window, in packets.
+const LARGEST_WINDOW: f64 = 2_147_483_648.0;
+
+/// The interpreter that this module is loaded into.
+pub(crate) struct Cpython;
+
+impl Interpreter for Cpython {
+    fn controller(&self, named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
+        Python::attach(|py| {
+            let refused = |error: PyErr| {
+                let given = Value::Text(named.file.to_owned());
+                let expected = format!("a class to run: {}", error.value(py));
+                Refusal::value(&given, expected).under("file")
+            };
+            let definition = Definition::load(py, named).map_err(refused)?;
+            let values = ClassValues::read(&definition, named.set, py)?;
+            match named.compiled {
+                false => {
+                    let class = PlainClass::new(py, definition, values).map_err(refused)?;
+                    Ok(Arc::new(class) as Arc<dyn ControllerClass>)
+                }
+                true => {
+                    let class = CompiledClass::new(py, definition, values).map_err(refused)?;
+                    Ok(Arc::new(class) as Arc<dyn ControllerClass>)
+                }
+            }
+        })
+    }
+}
+
+/// A class that `sojourn.control` has loaded and checked.
+#[derive(Debug)]
+struct Definition {
+    /// The `Definition` of `sojourn.control.loading`.
+    object: Py<PyAny>,
+    file: String,
+    name: String,
+    /// The names of the hooks that it has.
+    hooks: Vec<String>,
+}
+
+impl Definition {
+    fn load(py: Python<'_>, named: &Named<'_>) -> PyResult<Definition> {
+        let loading = py.import("sojourn.control.loading")?;
+        let object = loading.call_method1("load", (named.file, named.class))?;
+        Ok(Definition {
+            file: object.getattr("file")?.extract()?,
+            name: object.getattr("name")?.extract()?,
+            hooks: object.getattr("hooks")?.extract()?,
+            object: object.unbind(),
+        })
+    }
+
+    fn has(&self, hook: &str) -> bool {
+        self.hooks.iter().any(|name| name == hook)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            acked: self.has("acked"),
+            lost: self.has("lost"),
+            timed_out: self.has("timed_out"),
+            sent: self.has("sent"),
+            gap: self.has("gap"),
+        }
+    }
+
+    /// An exception of the class as a text, with the traceback behind its first line.
+    fn explained(&self, py: Python<'_>, error: &PyErr) -> String {
+        let explain = || {
+            let loading = py.import("sojourn.control.loading")?;
+            loading.call_method1("explain_error", (error.value(py), &self.object))?.extract()
+        };
+        explain().unwrap_or_else(|_| error.to_string())
+    }
+
+    /// Refuses a window that no sender can have.
+    fn check(&self, hook: &str, window: Window) -> Result<(), String> {
+        let Window { cwnd, ssthresh } = window;
+        let expected = if !(cwnd > 0.0 && cwnd <= LARGEST_WINDOW) {
+            format!("cwnd = {cwnd}, expected a number above 0, at most {LARGEST_WINDOW}")
+        } else if ssthresh.is_nan() || ssthresh <= 0.0 {
+            format!("ssthresh = {ssthresh}, expected a number above 0")
+        } else {
+            return Ok(());
+        };
+        Err(format!("{}: {}.{hook} left {expected}", self.file, self.name))
+    }
+
+    /// The gap that a class returned, in picoseconds.
+    fn gap(&self, gap: i64) -> Result<u64, String> {
+        u64::try_from(gap).map_err(|_| {
+            let expected = "expected whole picoseconds, at least 0";
+            format!("{}: {}.gap returned {gap}, {expected}", self.file, self.name)
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! The parameters of a class: what a study sets of them, as Python has them and as a study writes them.
+
+use super::Definition;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
+use sojourn_core::parameters::{Refusal, Setting, Table, Value};
+use sojourn_core::{Bytes, Rate, Span};
+
+/// The parameters of a class.
+#[derive(Debug)]
+pub(super) struct ClassValues {
+    /// As a study writes them.
+    pub(super) table: Table,
+    /// By name, as Python has them.
+    pub(super) values: Py<PyDict>,
+}
+
+/// A number of a class.
+#[derive(Clone, Copy)]
+enum Number {
+    Float(f64),
+    Whole(i64),
+    Truth(bool),
+}
+
+impl ClassValues {
+    /// Reads what a study sets; the rest has the defaults of the class.
+    pub(super) fn read(
+        definition: &Definition,
+        set: &Table,
+        py: Python<'_>,
+    ) -> Result<ClassValues, Refusal> {
+        let fields = Field::all(definition, py).expect("a definition has fields");
+        let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        if let Some((key, _)) = set.iter().find(|(key, _)| !names.contains(key)) {
+            return Err(Refusal::key(key, names).under("set"));
+        }
+        let (mut table, values) = (Table::default(), PyDict::new(py));
+        for field in &fields {
+            let number = match set.get(&field.name) {
+                Some(value) => field
+                    .read(value)
+                    .map_err(|refusal| refusal.under(&field.name).under("set"))?,
+                None => field.default,
+            };
+            table.set(&field.name, field.write(number));
+            let set = match number {
+                Number::Float(number) => values.set_item(&field.name, number),
+                Number::Whole(number) => values.set_item(&field.name, number),
+                Number::Truth(truth) => values.set_item(&field.name, truth),
+            };
+            set.expect("a name and a number");
+        }
+        Ok(ClassValues { table, values: values.unbind() })
+    }
+}
+
+/// A parameter of a class.
+struct Field {
+    name: String,
+    /// Its type, as `sojourn.control` names it.
+    kind: String,
+    default: Number,
+}
+
+impl Field {
+    /// The parameters of a class: its fields without an underscore in front.
+    fn all(definition: &Definition, py: Python<'_>) -> PyResult<Vec<Field>> {
+        let mut all = Vec::new();
+        for field in definition.object.bind(py).getattr("fields")?.try_iter()? {
+            let field = field?;
+            let name: String = field.getattr("name")?.extract()?;
+            let default = field.getattr("default")?;
+            let default = if default.is_instance_of::<PyBool>() {
+                Number::Truth(default.extract()?)
+            } else if default.is_instance_of::<PyInt>() {
+                Number::Whole(default.extract()?)
+            } else {
+                Number::Float(default.cast::<PyFloat>()?.value())
+            };
+            if !name.starts_with('_') {
+                all.push(Field { name, kind: field.getattr("type")?.extract()?, default });
+            }
+        }
+        Ok(all)
+    }
+
+    fn read(&self, value: &Value) -> Result<Number, Refusal> {
+        let within = |number: u64| match i64::try_from(number) {
+            Ok(number) => Ok(Number::Whole(number)),
+            Err(_) => Err(Refusal::value(value, format!("at most {} of the unit", i64::MAX))),
+        };
+        match self.kind.as_str() {
+            "float" => f64::read(value).map(Number::Float),
+            "bool" => bool::read(value).map(Number::Truth),
+            "time" => Span::read(value).and_then(|span| within(span.ps())),
+            "bytes" => Bytes::read(value).and_then(|bytes| within(bytes.0)),
+            "rate" => Rate::read(value).and_then(|rate| within(rate.bits_per_second())),
+            _ => match value {
+                Value::Int(number) => Ok(Number::Whole(*number)),
+                _ => Err(Refusal::value(value, "a whole number")),
+            },
+        }
+    }
+
+    fn write(&self, number: Number) -> Value {
+        let text = |written: Option<Value>| written.expect("a quantity is not absent");
+        match (self.kind.as_str(), number) {
+            ("time", Number::Whole(ps)) => text(Span::from_ps(ps as u64).write()),
+            ("bytes", Number::Whole(bytes)) => text(Bytes(bytes as u64).write()),
+            ("rate", Number::Whole(rate)) => text(Rate::new(rate as u64).and_then(|it| it.write())),
+            (_, Number::Whole(number)) => Value::Int(number),
+            (_, Number::Float(number)) => Value::Float(number),
+            (_, Number::Truth(truth)) => Value::Bool(truth),
+        }
+    }
+}
