@@ -227,8 +227,6 @@ def _executed(outline: Outline) -> dict[str, object]:
     What was checked has no side effects: constants, functions, classes and imports.
     """
     namespace: dict[str, object] = {"__name__": "<control>"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        code = compile(outline.tree, outline.file, "exec", dont_inherit=True)
+    code = compile(outline.tree, outline.file, "exec", dont_inherit=True)
     exec(code, namespace)  # noqa: S102
     return namespace

@@ -195,6 +195,8 @@ class _Reading:
         if given.posonlyargs or given.kwonlyargs:
             raise self.refused(node, "arguments are plain here, without / and *")
         names = [argument.arg for argument in given.args]
+        if len(set(names)) < len(names):
+            raise self.refused(node, f"{node.name!r} has two arguments of one name")
         if owner and names[:1] != ["self"]:
             raise self.refused(node, f"the first argument of a method is self, in {node.name!r}")
         for argument in given.args[1:] if owner else given.args:
