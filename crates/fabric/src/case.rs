@@ -48,6 +48,9 @@ parameters! {
         /// How often the ports of switches are looked at for time series of what waits there and how
         /// busy they are; by default never.
         pub sample: Option<Span> = None,
+        /// Whether rows have a column `window_digest`: a hash of window and ssthresh after every ACK
+        /// outside of a recovery, equal where two controllers of TCP do the same.
+        pub window_digest: bool = false,
     }
 }
 
@@ -113,6 +116,7 @@ pub struct Ready {
     pub(crate) completion: Completion,
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
+    pub(crate) digest_windows: bool,
     pub(crate) streams: Streams,
 }
 
@@ -223,6 +227,7 @@ impl FabricCase {
             jobs,
             completion: self.completion,
             sample: self.sample,
+            digest_windows: self.window_digest,
             streams,
         })
     }
@@ -284,6 +289,7 @@ impl Ready {
             ack_priority: scheme.ack_priority,
             network: self.network.clone(),
             nic: self.nic.clone(),
+            digest_windows: self.digest_windows,
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
         scheme.transport.surround(threads, || {

@@ -159,6 +159,7 @@ impl<'a> LinkModel<'a> {
         let flows: Vec<Flow> = self.flows.iter().map(moved).collect();
         let graph = bench.graph();
         Ready {
+            digest_windows: false,
             scheme: self.ready.scheme.clone(),
             packets: self.ready.packets.clone(),
             // Its time would be counted on every link.

@@ -15,6 +15,7 @@ use sojourn_core::{Span, Streams, Time};
 pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
     let scheme = PacketScheme { balance: Balance::Ecmp, ..PacketScheme::known("DCTCP").unwrap() };
     let case = FabricCase {
+        window_digest: false,
         topology,
         workload: Arrivals::Csv(Csv { file: "flows.csv".to_owned() }).into(),
         background: None,

@@ -152,7 +152,7 @@ impl Run<'_> {
             tally: Tally {
                 retransmits: tallies.clone().map(|tally| tally.retransmits).sum(),
                 timeouts: tallies.map(|tally| tally.timeouts).sum(),
-                acknowledged: 0,
+                ..Tally::default()
             },
             deadline: deadlines.max().unwrap_or(Time::NEVER),
             class: any.map_or(0, |any| any.class),
@@ -184,7 +184,7 @@ impl Run<'_> {
             tally: Tally {
                 retransmits: own.retransmits + of_request.retransmits,
                 timeouts: own.timeouts + of_request.timeouts,
-                acknowledged: 0,
+                ..Tally::default()
             },
             deadline: flow.deadline,
             class: flow.class,
@@ -213,6 +213,9 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
     rows.push("timeouts", Column::Int(ints(&|row| row.tally.timeouts.into())));
     rows.push("deadline_ps", Column::Ps(ints(&|row| ps(row.deadline))));
     rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
+    if table.iter().any(|row| row.tally.window_digest > 0) {
+        rows.push("window_digest", Column::Int(ints(&|row| digest(row.tally.window_digest))));
+    }
     if table.iter().any(|row| row.class > 0) {
         rows.push("class", names(&|row| row.class, &CLASS_NAMES));
     }
@@ -238,6 +241,14 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
         rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
     }
     rows
+}
+
+/// A digest for a column, which has no room for the last of its bits.
+fn digest(digest: u64) -> i64 {
+    match digest {
+        0 => -1,
+        digest => (digest >> 1) as i64,
+    }
 }
 
 /// A time for a column.

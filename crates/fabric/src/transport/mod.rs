@@ -18,8 +18,8 @@ pub use priority::{
 };
 pub use tcp::{
     Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno,
-    PythonControl, PythonTransport, Rules, Swift, TcpOptions, Timer, Window, WindowLimits, Windowed,
-    cube_root,
+    PythonControl, PythonTransport, Rules, Swift, TcpOptions, Timer, Window, WindowLimits,
+    Windowed, cube_root,
 };
 
 use crate::flow::{Flow, Packets};
@@ -210,6 +210,8 @@ pub struct Setup {
     pub network: std::sync::Arc<Network>,
     /// Rate of each host's link.
     pub nic: std::sync::Arc<[Rate]>,
+    /// Whether [`Tally::window_digest`] is wanted.
+    pub digest_windows: bool,
 }
 
 impl Setup {
@@ -351,6 +353,9 @@ pub struct Tally {
     pub timeouts: u32,
     /// Packets from its first on, without a gap, that its sender knows have arrived.
     pub acknowledged: u32,
+    /// A hash of window and ssthresh after every ACK outside of a recovery, where that is
+    /// [asked for](Setup::digest_windows) and the flow has a window; 0 else.
+    pub window_digest: u64,
 }
 
 impl Tally {
@@ -360,6 +365,7 @@ impl Tally {
             retransmits: self.retransmits - earlier.retransmits,
             timeouts: self.timeouts - earlier.timeouts,
             acknowledged: self.acknowledged - earlier.acknowledged,
+            window_digest: self.window_digest,
         }
     }
 }

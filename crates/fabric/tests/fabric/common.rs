@@ -54,6 +54,7 @@ impl Lab {
 
     pub(crate) fn case(&self, workload: Workload) -> FabricCase {
         FabricCase {
+            window_digest: false,
             topology: self.topology.clone(),
             workload,
             background: None,

@@ -87,6 +87,7 @@ pub(crate) fn watch<B: Builder>(
         streams: lab.streams,
     };
     let setup = Setup {
+        digest_windows: false,
         flows: flows.into(),
         packets: lab.packets.clone(),
         priority: lab.scheme.priority.clone(),

@@ -1,7 +1,7 @@
 //! A class as Numba compiles it: a record for each flow, and functions that return a status.
 
-use super::parameters::ClassValues;
 use super::Definition;
+use super::parameters::ClassValues;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_core::parameters::Table;
@@ -57,9 +57,8 @@ impl CompiledClass {
 
 impl Compiled {
     fn code(&self) -> Result<&Code, String> {
-        let compile = || {
-            Python::attach(|py| self.compile(py).map_err(|error| error.value(py).to_string()))
-        };
+        let compile =
+            || Python::attach(|py| self.compile(py).map_err(|error| error.value(py).to_string()));
         self.code.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 

@@ -38,9 +38,9 @@ impl ClassValues {
         let (mut table, values) = (Table::default(), PyDict::new(py));
         for field in &fields {
             let number = match set.get(&field.name) {
-                Some(value) => field
-                    .read(value)
-                    .map_err(|refusal| refusal.under(&field.name).under("set"))?,
+                Some(value) => {
+                    field.read(value).map_err(|refusal| refusal.under(&field.name).under("set"))?
+                }
                 None => field.default,
             };
             table.set(&field.name, field.write(number));

@@ -1,8 +1,8 @@
 //! A class as the interpreter runs it: an object for each flow.
 
+use super::Definition;
 use super::ack::{Ack, Flow};
 use super::parameters::ClassValues;
-use super::Definition;
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 use sojourn_core::parameters::Table;

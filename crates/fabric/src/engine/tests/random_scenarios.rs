@@ -176,6 +176,7 @@ pub(super) fn scenario(
         streams: Streams::new(seed, 0),
     };
     let setup = Setup {
+        digest_windows: false,
         flows,
         packets,
         priority: scheme.priority.clone(),

@@ -3,6 +3,7 @@
 
 use super::rto::Timer;
 use crate::transport::Setup;
+use sojourn_core::random::mix;
 use sojourn_core::{Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU32;
@@ -143,6 +144,11 @@ impl Window {
     /// Sets `ssthresh` to half of the flight, at least two (RFC 5681, 3.1, equation 4).
     pub fn halve(&mut self, flight: u32) {
         self.ssthresh = (f64::from(flight) / 2.0).max(2.0);
+    }
+
+    /// A hash of this window and of what had the hash `digest` before.
+    pub fn mixed_into(self, digest: u64) -> u64 {
+        mix(mix(digest ^ self.cwnd.to_bits()) ^ self.ssthresh.to_bits())
     }
 
     /// Falls to half of the flight, as a loss was inferred from duplicate ACKs (RFC 5681, 3.2).

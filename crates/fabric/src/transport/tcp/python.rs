@@ -103,9 +103,9 @@ impl PythonControl {
 
     /// Keeps why a hook failed; the first failure of any flow.
     fn fail(&self, state: &mut Controlled, why: &str) {
-        let (first, others) = why.split_once('\n').map_or((why, String::new()), |(first, others)| {
-            (first, format!("\n{others}"))
-        });
+        let (first, others) = why
+            .split_once('\n')
+            .map_or((why, String::new()), |(first, others)| (first, format!("\n{others}")));
         let at = state.now - Time::ZERO;
         drop(self.failure.set(format!("{first} (flow {}, at {at}){others}", state.flow)));
         state.controller = None;

@@ -224,6 +224,9 @@ impl<C: CongestionControl> Acting<'_, C> {
         if !sender.recovery.active {
             self.control.acked(&mut sender.window, &mut sender.state, &acked);
             sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
+            if self.setup.digest_windows {
+                sender.tally.window_digest = sender.window.mixed_into(sender.tally.window_digest);
+            }
         }
         if cumulative > 0 {
             match sender.recovery.active {

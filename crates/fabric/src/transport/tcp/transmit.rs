@@ -130,7 +130,8 @@ impl<C: CongestionControl> Acting<'_, C> {
         if self.rules.paced {
             let from = self.setup.flows[self.flow as usize].from;
             let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
-            sender.pacing_release = now + self.control.gap(&mut sender.window, &mut sender.state, wire);
+            sender.pacing_release =
+                now + self.control.gap(&mut sender.window, &mut sender.state, wire);
         }
     }
 

@@ -20,6 +20,7 @@ pub(super) fn setup(packets: u32) -> Setup {
     let count: crate::flow::Packets = defaults();
     let bytes = u64::from(packets) * count.payload.0;
     Setup {
+        digest_windows: false,
         flows: [Flow::new(0, 1, bytes, Time::ZERO)].into(),
         packets: count,
         priority: Priority::None(defaults()),
