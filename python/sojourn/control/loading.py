@@ -14,7 +14,7 @@ from pathlib import Path
 from sojourn._internal.errors import InputError, did_you_mean, one_line, reason
 from sojourn.control.base import Control
 from sojourn.control.checking import check
-from sojourn.control.fields import Field, FieldsToSlots, fitting
+from sojourn.control.fields import Field, fitting
 from sojourn.control.flattening import flatten
 from sojourn.control.outline import Class, Outline
 from sojourn.control.vocabulary import at
@@ -83,7 +83,7 @@ def load(file: str, name: str | None = None) -> Definition:
     except (RecursionError, MemoryError):
         raise InputError(one_line(f"{file}: nested too deeply")) from None
     cls = namespace[of_class.name]
-    if not isinstance(cls, FieldsToSlots):
+    if not (isinstance(cls, type) and issubclass(cls, Control)):
         raise TypeError(of_class.name)
     return Definition(
         file=file,
@@ -227,6 +227,9 @@ def _executed(outline: Outline) -> dict[str, object]:
     What was checked has no side effects: constants, functions, classes and imports.
     """
     namespace: dict[str, object] = {"__name__": "<control>"}
-    code = compile(outline.tree, outline.file, "exec", dont_inherit=True)
+    try:
+        code = compile(outline.tree, outline.file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise at(outline.file, error.lineno or 1, f"syntax: {error.msg}") from None
     exec(code, namespace)  # noqa: S102
     return namespace

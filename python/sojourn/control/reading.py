@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import typing
-from collections.abc import Iterable
 
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.control.constants import Constants, Number
@@ -19,6 +18,7 @@ from sojourn.control.vocabulary import (
     RESERVED,
     UNITS,
     at,
+    instead_of,
 )
 
 _IN_A_MODULE = "a module has imports, constants, functions and classes"
@@ -117,7 +117,7 @@ class _Reading:
                     raise self.refused(node, "of __future__ there is only annotations")
                 continue
             if alias.name not in _OFFERED[module]:
-                hint = did_you_mean(alias.name, _OFFERED[module], otherwise=_instead(alias.name))
+                hint = did_you_mean(alias.name, _OFFERED[module], otherwise=instead_of(alias.name))
                 raise self.refused(node, f"{module} offers no {alias.name!r}{hint}")
             self._import_name(node, module, alias.name)
 
@@ -137,7 +137,7 @@ class _Reading:
 
     def _foreign(self, node: ast.stmt, module: str) -> InputError:
         text = f"import of {module!r}: there are {', '.join(_MODULES)}"
-        return self.refused(node, f"{text}{_instead(module)}")
+        return self.refused(node, f"{text}{instead_of(module)}")
 
     # Constants
 
@@ -220,7 +220,8 @@ class _Reading:
         before: Field | None = None
         for number, part in enumerate(node.body):
             if is_text(part):
-                before = self._words(part, found, before, is_first=number == 0)
+                self._words(part, found, before, is_first=number == 0)
+                before = None
             else:
                 before = self._part(part, found)
         self.outline.classes[node.name] = found
@@ -295,21 +296,3 @@ def annotation_name(node: ast.expr | None) -> str:
 def literal(node: ast.expr, value: Number) -> ast.expr:
     """A value in the place of an expression."""
     return ast.copy_location(ast.Constant(value), node)
-
-
-def _instead(name: str) -> str:
-    """What to use in place of a module or of a function of one."""
-    head = name.split(".", maxsplit=1)[0]
-    for names, text in _INSTEAD:
-        if head in names:
-            return f"; {text}"
-    return ""
-
-
-_INSTEAD: Iterable[tuple[tuple[str, ...], str]] = (
-    (("numpy", "scipy", "cmath", "numba"), "write it with math, or with sojourn.control's cbrt"),
-    (("random", "secrets"), "a run can be repeated only without chance of its own"),
-    (("time", "datetime"), "the time is ack.now, in picoseconds"),
-    (("os", "sys", "io", "pathlib"), "a controller reads and writes nothing"),
-    (("pow", "cbrt", "exp", "log"), "sojourn.control has cbrt, power, exp and log"),
-)
