@@ -17,6 +17,7 @@ from sojourn.control.signatures import Kinds, Signature
 from sojourn.control.vocabulary import (
     ATTRIBUTES,
     MATH_CONSTANTS,
+    OF_ANNOTATION,
     OF_FIELD,
     OF_TYPE,
     Kind,
@@ -249,7 +250,8 @@ class Expressions:
         if name == "self":
             raise self._refused(node, "self stands before a field or a method: write self.name")
         if name in scope.outline.functions or name in scope.outline.imported:
-            raise self._refused(node, f"{name!r} is no number: call it")
+            is_type = name in scope.outline.classes or name in OF_ANNOTATION
+            raise self._refused(node, f"{name!r} is no number{'' if is_type else ': call it'}")
         raise scope.unknown(node)
 
     def _attribute(self, node: ast.Attribute) -> Typed:

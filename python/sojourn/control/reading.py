@@ -22,7 +22,7 @@ from sojourn.control.vocabulary import (
 )
 
 _IN_A_MODULE = "a module has imports, constants, functions and classes"
-_MODULES = ("__future__", "math", "sojourn.control", "typing")
+_MODULES = ("sojourn.control", "math", "typing", "__future__")
 _OFFERED = {
     "math": (*MATH, *MATH_CONSTANTS),
     "sojourn.control": OFFERED,
@@ -136,7 +136,7 @@ class _Reading:
             raise self.refused(node, f"use {alias.name} by its name: 'as' is refused here")
 
     def _foreign(self, node: ast.stmt, module: str) -> InputError:
-        text = f"import of {module!r}: there are {', '.join(_MODULES)}"
+        text = f"import of {module!r} is refused: there are {', '.join(_MODULES)}"
         return self.refused(node, f"{text}{instead_of(module)}")
 
     # Constants
@@ -190,10 +190,10 @@ class _Reading:
         given = node.args
         if given.vararg or given.kwarg:
             raise self.refused(node, "*args and **kwargs cannot be compiled: name each argument")
-        if given.defaults or given.kw_defaults:
-            raise self.refused(node, "an argument has no default here: give it at each call")
         if given.posonlyargs or given.kwonlyargs:
             raise self.refused(node, "arguments are plain here, without / and *")
+        if given.defaults:
+            raise self.refused(node, "an argument has no default here: give it at each call")
         names = [argument.arg for argument in given.args]
         if len(set(names)) < len(names):
             raise self.refused(node, f"{node.name!r} has two arguments of one name")
@@ -275,9 +275,11 @@ class _Reading:
         """Refuse a name that a class has, or that Python keeps."""
         if name == "__init__":
             raise self.refused(node, "'__init__' is made of the fields: write start(self, flow)")
-        if name.startswith("__"):
-            raise self.refused(node, f"{name!r}: one underscore is enough for what a flow keeps")
         is_field = isinstance(node, ast.AnnAssign)
+        if name.startswith("__"):
+            text = "one underscore is enough for what a flow keeps"
+            text = text if is_field else "names with two underscores first are Python's"
+            raise self.refused(node, f"{name!r}: {text}")
         if name in of_class.fields or name in of_class.methods:
             raise self.refused(node, f"{of_class.name} has {name!r} twice")
         if name in (of_class.known_methods() if is_field else of_class.known_fields()):

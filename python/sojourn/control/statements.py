@@ -174,6 +174,8 @@ class _Statements(Calls):
                     raise self._refused(target, text)
             case ast.Attribute(value=ast.Name(id=of)):
                 raise self._refused(target, f"{of}.{target.attr} is read only: keep it in a field")
+            case _:
+                raise self._refused(target, "assign to a variable or to a field of self")
 
     def _declare(self, node: ast.AnnAssign, target: ast.Name) -> None:
         """Take in the annotation of a variable: it is at least of this kind."""
