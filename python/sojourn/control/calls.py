@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 
 from sojourn._internal.errors import InputError, did_you_mean
@@ -14,6 +15,7 @@ from sojourn.control.vocabulary import (
     OURS,
     TWO_ARGUMENTS,
     Kind,
+    instead_of,
 )
 
 _CASTS = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
@@ -45,7 +47,8 @@ class Calls(Expressions):
                 if "math" not in self.scope.outline.imported:
                     raise self._refused(node, "unknown name 'math': import math")
                 return self._of_math(node, name)
-        raise self._refused(node, f"{ast.unparse(node.func)!r} cannot be called here")
+        name = ast.unparse(node.func)
+        raise self._refused(node, f"{name!r} cannot be called here{instead_of(name)}")
 
     def _named(self, node: ast.Call, func: ast.Name, name: str) -> Typed:
         outline = self.scope.outline
@@ -78,7 +81,7 @@ class Calls(Expressions):
         if owner and owner.method(name):
             return self._refused(node, f"unknown function {name!r}: write self.{name}(...)")
         names = [*outline.functions, *BUILTINS]
-        hint = did_you_mean(name, names)
+        hint = instead_of(name) or did_you_mean(name, names)
         return self._refused(node, f"unknown function {name!r}{hint}")
 
     def _method(self, node: ast.Call, name: str) -> Typed:
@@ -178,4 +181,5 @@ def _instead_of_math(name: str) -> str:
     ours = "power" if name == "pow" else name
     if ours in OURS:
         return f", its last digit differs between machines: from sojourn.control import {ours}"
-    return did_you_mean(name, MATH, otherwise=f": exact are {', '.join(MATH)}")
+    exact = f": exact are {', '.join(MATH)}"
+    return exact if hasattr(math, name) else did_you_mean(name, MATH, otherwise=exact)

@@ -7,16 +7,17 @@ compiled code makes floats of them first. So `float(...)` is written there, for 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.control.constants import BITS
+from sojourn.control.constants import BITS, Number
 from sojourn.control.outline import Function, Outline
 from sojourn.control.signatures import Kinds, Signature
 from sojourn.control.vocabulary import (
     ATTRIBUTES,
     MATH_CONSTANTS,
+    OF_ANNOTATION,
     OF_FIELD,
     OF_TYPE,
     Kind,
@@ -49,10 +50,11 @@ _BITWISE = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "!="}
 
 
 class Typed(NamedTuple):
-    """An expression, as it is to be run, and its kind."""
+    """An expression, as it is to be run, its kind, and its value where that is constant."""
 
     node: ast.expr
     kind: Kind
+    constant: Number | None = None
 
 
 def cast(typed: Typed, kind: Kind) -> ast.expr:
@@ -61,8 +63,8 @@ def cast(typed: Typed, kind: Kind) -> ast.expr:
     if typed.kind is kind or Kind.UNKNOWN in (typed.kind, kind):
         return node
     wider = float if kind is Kind.FLOAT else int
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return ast.copy_location(ast.Constant(wider(node.value)), node)
+    if typed.constant is not None:
+        return ast.copy_location(ast.Constant(wider(typed.constant)), node)
     name = ast.copy_location(ast.Name(wider.__name__, ast.Load()), node)
     return ast.copy_location(ast.Call(name, [node], []), node)
 
@@ -148,7 +150,7 @@ class Expressions:
         Raises:
             InputError: it is refused.
         """
-        walk = {
+        walks: dict[type[ast.AST], Callable[[Any], Typed]] = {
             ast.Constant: self._constant,
             ast.Name: self._name,
             ast.Attribute: self._attribute,
@@ -158,11 +160,11 @@ class Expressions:
             ast.Compare: self._compare,
             ast.IfExp: self._if_else,
             ast.Call: self.call,
-        }.get(type(node))
+        }
+        walk = walks.get(type(node))
         if walk is None:
             raise self._refused(node, _REFUSED.get(type(node), "this is no number"))
-        found: Typed = walk(node)
-        return found
+        return walk(node)
 
     def test(self, node: ast.expr) -> ast.expr:
         """An expression of which only the truth is asked: its parts need not be of one kind."""
@@ -189,7 +191,7 @@ class Expressions:
             raise self._refused(node, f"{sign} gives other digits when it is compiled: {_POWER}")
         right = self.number(right_node)
         if type(op) in _BITWISE and left.kind is right.kind is Kind.BOOL:
-            text = f"of two truth values: write {_BITWISE[type(op)]}"
+            text = f"bits of two truth values: write {_BITWISE[type(op)]}"
             raise self._refused(node, text)
         left, right = self._as_number(left), self._as_number(right)
         if Kind.UNKNOWN in (left.kind, right.kind):
@@ -230,11 +232,11 @@ class Expressions:
             raise self._refused(node, "a text is no value here: use numbers")
         if value is None:
             raise self._refused(node, "None is no value here: use -1, or a field of type bool")
-        if type(value) not in OF_TYPE:
+        if not isinstance(value, bool | int | float):
             raise self._refused(node, f"{value!r} is no number here")
         if isinstance(value, int) and value.bit_length() > BITS:
             raise self._refused(node, "the whole number is beyond 64 bits")
-        return Typed(node, OF_TYPE[type(value)])
+        return Typed(node, OF_TYPE[type(value)], value)
 
     def _name(self, node: ast.Name) -> Typed:
         scope, name = self.scope, node.id
@@ -243,11 +245,13 @@ class Expressions:
                 raise self._refused(node, f"{name!r} may have no value here: assign it before")
             return Typed(node, scope.kinds.variable(scope.function, name))
         if name in scope.outline.constants:
-            return Typed(node, OF_TYPE[type(scope.outline.constants[name])])
+            value = scope.outline.constants[name]
+            return Typed(node, OF_TYPE[type(value)], value)
         if name == "self":
             raise self._refused(node, "self stands before a field or a method: write self.name")
         if name in scope.outline.functions or name in scope.outline.imported:
-            raise self._refused(node, f"{name!r} is no number: call it")
+            is_type = name in scope.outline.classes or name in OF_ANNOTATION
+            raise self._refused(node, f"{name!r} is no number{'' if is_type else ': call it'}")
         raise scope.unknown(node)
 
     def _attribute(self, node: ast.Attribute) -> Typed:

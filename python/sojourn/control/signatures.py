@@ -18,7 +18,7 @@ def unfit(wanted: Kind, given: Kind) -> str:
 
     A whole number is made a float, and a truth value a whole number; nothing is made narrower.
     """
-    if given in (wanted, Kind.UNKNOWN) or (given <= wanted <= Kind.FLOAT):
+    if Kind.UNKNOWN in (wanted, given) or wanted is given or given <= wanted <= Kind.FLOAT:
         return ""
     narrower = wanted <= Kind.FLOAT and given <= Kind.FLOAT
     return f"expected {wanted.words}, this is {given.words}{_CONVERT[wanted] if narrower else ''}"
@@ -70,8 +70,12 @@ class Kinds:
     def widen_variable(self, function: Function, name: str, kind: Kind, where: ast.AST) -> None:
         """Take in a value that is assigned to a variable."""
         if name in function.arguments:
-            number = function.arguments.index(name)
-            self.widen_argument(self.signatures[function], number, kind, where)
+            signature, number = self.signatures[function], function.arguments.index(name)
+            before = signature.arguments[number]
+            if signature.fixed[number] and unfit(before, kind):
+                text = f"argument {name!r} is {before.words}, this is {kind.words}"
+                raise at(self.file, where, f"{text}: choose another name")
+            self.widen_argument(signature, number, kind, where)
             return
         before = self.variable(function, name)
         self.changed |= kind > before
@@ -139,14 +143,16 @@ def _annotate(outline: Outline, function: Function, signature: Signature) -> Non
         kind = annotation_kind(outline, function, argument.annotation)
         before = signature.arguments[number]
         if before not in (Kind.UNKNOWN, kind):
-            text = f"{argument.arg!r} of {signature.title} is {before.words}, not {kind.words}"
+            name = f"argument {argument.arg!r} of {function.title}"
+            text = f"{name} is {before.words}, annotated as {kind.words}"
             raise at(outline.file, argument, text)
         signature.arguments[number] = kind
         signature.fixed[number] = True
     if function.node.returns is not None:
         kind = annotation_kind(outline, function, function.node.returns)
         if signature.result not in (Kind.UNKNOWN, kind):
-            text = f"{signature.title} gives {signature.result.words}, not {kind.words}"
+            gives = f"{function.title} gives {signature.result.words}"
+            text = f"{gives}, annotated as {kind.words}"
             raise at(outline.file, function.node.returns, text)
         signature.result = kind
         signature.is_fixed = True

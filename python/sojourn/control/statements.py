@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
 from sojourn.control.calls import Calls
 from sojourn.control.expressions import Scope, Typed, cast
@@ -65,7 +67,7 @@ class _Statements(Calls):
         return [self._statement(statement) for statement in statements]
 
     def _statement(self, node: ast.stmt) -> ast.stmt:
-        walk = {
+        walks: dict[type[ast.AST], Callable[[Any], ast.stmt]] = {
             ast.Assign: self._assignment,
             ast.AnnAssign: self._assignment,
             ast.AugAssign: self._assignment,
@@ -79,12 +81,12 @@ class _Statements(Calls):
             ast.Raise: self._raise,
             ast.Assert: self._assert,
             ast.Expr: self._alone,
-        }.get(type(node))
+        }
+        walk = walks.get(type(node))
         if walk is None:
             text = _REFUSED.get(type(node).__name__, "this statement cannot be compiled")
             raise self._refused(node, text)
-        made: ast.stmt = walk(node)
-        return ast.copy_location(made, node)
+        return ast.copy_location(walk(node), node)
 
     def _alone(self, node: ast.Expr) -> ast.stmt:
         if not isinstance(node.value, ast.Call):
@@ -172,6 +174,8 @@ class _Statements(Calls):
                     raise self._refused(target, text)
             case ast.Attribute(value=ast.Name(id=of)):
                 raise self._refused(target, f"{of}.{target.attr} is read only: keep it in a field")
+            case _:
+                raise self._refused(target, "assign to a variable or to a field of self")
 
     def _declare(self, node: ast.AnnAssign, target: ast.Name) -> None:
         """Take in the annotation of a variable: it is at least of this kind."""
