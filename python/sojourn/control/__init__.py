@@ -1,0 +1,40 @@
+"""Your own congestion control: a class of Python, run as it is or compiled.
+
+    from sojourn.control import Ack, Control
+
+    class Gentle(Control):
+        backoff: float = 0.7
+        "What a mark leaves of the window."
+
+        def acked(self, ack: Ack) -> None:
+            if ack.marked:
+                self.cwnd = max(self.cwnd * self.backoff, 1.0)
+            else:
+                super().acked(ack)
+
+Annotated fields are parameters, which a study may set; with an underscore first they are kept for
+each flow. Of Python there is what gives the same numbers plain and compiled; the rest is refused
+with its line.
+"""
+
+from sojourn.control.base import Ack, Control, Flow
+from sojourn.control.fields import Bytes, Rate, Time, ms, ns, ps, s, us
+from sojourn.control.mathematics import cbrt, exp, log, power
+
+__all__ = [
+    "Ack",
+    "Bytes",
+    "Control",
+    "Flow",
+    "Rate",
+    "Time",
+    "cbrt",
+    "exp",
+    "log",
+    "ms",
+    "ns",
+    "power",
+    "ps",
+    "s",
+    "us",
+]

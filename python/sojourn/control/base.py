@@ -1,0 +1,112 @@
+"""What a user's congestion controller begins from: NewReno, hook by hook."""
+
+from math import inf
+from typing import Protocol
+
+from sojourn.control.fields import FieldsToSlots
+
+
+class Ack(Protocol):
+    """What one acknowledgement says, and the sender's state after it; valid during the call."""
+
+    cumulative: int
+    "Packets newly covered by the cumulative acknowledgement; 0 for a duplicate."
+    arrived: int
+    "Packets known to have arrived since the ACK before: with SACK also those out of order."
+    marked: bool
+    "Whether it echoes a congestion mark (ECN)."
+    snd_una: int
+    "First packet not yet acknowledged."
+    snd_nxt: int
+    "Next packet to be sent."
+    repairing: bool
+    "Whether losses of a time-out are being repaired."
+    rtt: int
+    "The smoothed round trip in picoseconds; 0 before the first measurement."
+    delay: int
+    "Round trip of the packet that caused the ACK, in picoseconds; 0 where it is not known."
+    now: int
+    "The time in picoseconds."
+
+
+class Flow(Protocol):
+    """What is known of a flow when it starts."""
+
+    hops: int
+    "Switches on its path."
+    bytes: int
+    "Its size."
+    rate: int
+    "Rate of the sending host's link, in bits per second."
+
+
+class Control(metaclass=FieldsToSlots):
+    """Congestion control of one flow: by default that of NewReno (RFC 5681, 6582).
+
+    A hook that a class does not write does what stands here. Times are whole picoseconds. The
+    engine keeps the window within the limits of the study, and calls no `acked` during a recovery.
+    """
+
+    cwnd: float = 1.0
+    "Packets that may be unacknowledged (RFC 5681, section 2)."
+    ssthresh: float = inf
+    "Slow start up to this window in packets, congestion avoidance from it on."
+    abc_limit: int = 0
+    "L of RFC 3465 (section 2.3) in packets, as the study has it; 0 for none. Read only."
+
+    def __init__(self, **values: float) -> None:
+        """Give each field its value, or its default.
+
+        Raises:
+            AttributeError: there is no field of a name.
+        """
+        for name, field in type(self).__fields__.items():
+            setattr(self, name, values.pop(name, field.default))
+        for name in values:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}", name=name)
+
+    def start(self, flow: Flow) -> None:
+        """Start a flow."""
+
+    def acked(self, ack: Ack) -> None:
+        """React to an ACK outside of a recovery."""
+        if ack.cumulative > 0:
+            self.grow(ack)
+
+    def lost(self, flight: int, now: int) -> None:  # noqa: ARG002
+        """React to a loss found by duplicate ACKs while `flight` packets were unacknowledged."""
+        self.halve(flight)
+        self.cwnd = self.ssthresh
+
+    def timed_out(self, flight: int, now: int) -> None:  # noqa: ARG002
+        """React to a time-out while `flight` packets were unacknowledged."""
+        self.halve(flight)
+        self.cwnd = 1.0
+
+    def sent(self, sequence: int, now: int) -> None:
+        """Note that packet `sequence` leaves."""
+
+    def gap(self, wire: int) -> int:
+        """Time from a packet to the next of a paced flow, in picoseconds.
+
+        Args:
+            wire: the packet's transmission time on the host's link, in picoseconds.
+        """
+        return wire
+
+    def grow(self, ack: Ack) -> None:
+        """Grow by one packet an ACK in slow start, then by one a round trip (RFC 5681, 3.1).
+
+        With `abc_limit`, by what the ACK covers (RFC 3465): in slow start at most so many packets,
+        and one while losses are repaired after a time-out.
+        """
+        if self.abc_limit == 0:
+            self.cwnd += 1.0 if self.cwnd < self.ssthresh else 1.0 / self.cwnd
+        elif self.cwnd < self.ssthresh:
+            self.cwnd += 1.0 if ack.repairing else float(min(ack.cumulative, self.abc_limit))
+        else:
+            self.cwnd += float(ack.cumulative) / self.cwnd
+
+    def halve(self, flight: int) -> None:
+        """Set `ssthresh` to half of the flight, at least two (RFC 5681, 3.1, equation 4)."""
+        self.ssthresh = max(float(flight) / 2.0, 2.0)

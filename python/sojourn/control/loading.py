@@ -1,0 +1,234 @@
+"""A user's file as a class that can run, and as functions that can be compiled."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import stat
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn._internal.errors import InputError, did_you_mean, one_line, reason
+from sojourn.control.base import Control
+from sojourn.control.checking import check
+from sojourn.control.fields import Field, FieldsToSlots, fitting
+from sojourn.control.flattening import flatten
+from sojourn.control.outline import Class, Outline
+from sojourn.control.vocabulary import at
+
+_LARGEST = 10**6
+_OWN = frozenset(Control.__fields__)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A class of a user's file.
+
+    Attributes:
+        file: the file, as it was named.
+        name: the class's.
+        doc: its docstring; empty without one.
+        source: the text of the file.
+        sha256: of the file's bytes.
+        fields: without those of Control; those of base classes come first.
+        hooks: those in which the file has a part, by a hook or by a helper that a hook calls.
+        cls: the class, for plain runs.
+        functions: what these hooks reach, as plain functions with the user's line numbers, callees
+            first: `self.reduce(x)` has become `Gentle_reduce(self, x)`, and `super().acked(a)`
+            `Control_acked(self, a)`.
+        entry: for each of the hooks the name of its function.
+        constants: what the functions name of the module but functions; units among it.
+    """
+
+    file: str
+    name: str
+    doc: str
+    source: str
+    sha256: str
+    fields: tuple[Field, ...]
+    hooks: tuple[str, ...]
+    cls: type[Control]
+    functions: Mapping[str, ast.FunctionDef]
+    entry: Mapping[str, str]
+    constants: Mapping[str, float | int | bool]
+
+    def parameters(self) -> tuple[Field, ...]:
+        """The fields that a study may set."""
+        return tuple(field for field in self.fields if field.is_parameter)
+
+
+def load(file: str, name: str | None = None) -> Definition:
+    """Read a user's file and check it.
+
+    Args:
+        file: the path of the file.
+        name: the class; None where the file has exactly one.
+
+    Raises:
+        InputError: the file cannot be read, has something that is refused, or has no such class.
+    """
+    data = _read(file)
+    try:
+        source = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(one_line(f"{file}: not UTF-8 text (byte {error.start})")) from None
+    try:
+        outline = check(_parsed(source, file), file)
+        of_class = _chosen(outline, name)
+        flat = flatten(outline, of_class)
+        namespace = _executed(outline)
+    except (RecursionError, MemoryError):
+        raise InputError(one_line(f"{file}: nested too deeply")) from None
+    cls = namespace[of_class.name]
+    if not isinstance(cls, FieldsToSlots):
+        raise TypeError(of_class.name)
+    return Definition(
+        file=file,
+        name=of_class.name,
+        doc=ast.get_docstring(of_class.node) or "",
+        source=source,
+        sha256=hashlib.sha256(data).hexdigest(),
+        fields=tuple(field for field in of_class.known_fields().values() if field.name not in _OWN),
+        hooks=tuple(flat.entry),
+        cls=cls,
+        functions=flat.functions,
+        entry=flat.entry,
+        constants={
+            used: outline.constants[used] for used in sorted(flat.names & set(outline.constants))
+        },
+    )
+
+
+def new(
+    definition: Definition, values: Mapping[str, float | int | bool]
+) -> Callable[[float, float, int], Control]:
+    """What makes the object of a new flow from `cwnd`, `ssthresh` and `abc_limit`.
+
+    Args:
+        definition: the class.
+        values: of its parameters; those left out have their defaults.
+
+    Raises:
+        InputError: there is no parameter of a name, or a value is not of its type.
+    """
+    cls = definition.cls
+    set_values = [
+        (_setter(cls, field.name), _value(definition, field, values)) for field in definition.fields
+    ]
+    parameters = {field.name for field in definition.parameters()}
+    for unknown in values.keys() - parameters:
+        hint = did_you_mean(unknown, parameters)
+        raise InputError(f"{definition.name} has no parameter {unknown!r}{hint}")
+
+    def make(cwnd: float, ssthresh: float, abc_limit: int) -> Control:
+        flow = cls.__new__(cls)
+        flow.cwnd = cwnd
+        flow.ssthresh = ssthresh
+        flow.abc_limit = abc_limit
+        for set_value, value in set_values:
+            set_value(flow, value)
+        return flow
+
+    return make
+
+
+def explain_error(error: BaseException, definition: Definition) -> str:
+    """An exception that a user's code raised, as a text.
+
+    Returns:
+        First `my_cc.py:14: ValueError: ...`, then the traceback, of the user's own lines alone.
+    """
+    lines = definition.source.split("\n")
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == definition.file
+    ]
+    message = f"{type(error).__name__}: {_message(error, definition)}".removesuffix(": ")
+    where = f"{definition.file}:{frames[-1].lineno}" if frames else definition.file
+    said = [one_line(f"{where}: {message}")]
+    for frame in frames:
+        line = lines[frame.lineno - 1].strip() if frame.lineno else ""
+        said.append(f'  File "{definition.file}", line {frame.lineno}, in {frame.name}')
+        said.append(f"    {line}")
+    return "\n".join(said)
+
+
+def _message(error: BaseException, definition: Definition) -> str:
+    if isinstance(error, AttributeError) and error.name and isinstance(error.obj, Control):
+        hint = did_you_mean(error.name, definition.cls.__fields__)
+        return f"{definition.name} has no field {error.name!r}{hint}"
+    return str(error)
+
+
+def _setter(cls: type, name: str) -> Callable[[object, object], None]:
+    """What writes one slot, without looking for its name."""
+    found: Callable[[object, object], None] = getattr(cls, name).__set__
+    return found
+
+
+def _value(
+    definition: Definition, field: Field, values: Mapping[str, float | int | bool]
+) -> float | int | bool:
+    given = values.get(field.name, field.default)
+    found = fitting(given, field.type)
+    if found is None:
+        text = f"{definition.name}.{field.name} = {given!r}: expected a {field.type}"
+        raise InputError(one_line(text))
+    return found
+
+
+def _read(file: str) -> bytes:
+    path = Path(file)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(one_line(f"{file}: expected a file of Python, this is none"))
+        with path.open("rb") as opened:
+            data = opened.read(_LARGEST + 1)
+    except OSError as error:
+        raise InputError(one_line(f"cannot read the class's file: {reason(error)}")) from None
+    except ValueError:  # a null byte in the name
+        raise InputError(one_line(f"{file}: no name of a file")) from None
+    if len(data) > _LARGEST:
+        raise InputError(one_line(f"{file}: over {_LARGEST:,} bytes, expected a class of Python"))
+    return data
+
+
+def _parsed(source: str, file: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source, file)
+    except SyntaxError as error:
+        raise at(file, error.lineno or 1, f"syntax: {error.msg}") from None
+    except ValueError as error:
+        raise InputError(one_line(f"{file}: {error}")) from None
+
+
+def _chosen(outline: Outline, name: str | None) -> Class:
+    found = {one.name: one for one in outline.classes.values() if one.base}
+    if name is None:
+        if len(found) != 1:
+            there = f"; there is {', '.join(found)}" if found else ""
+            raise InputError(one_line(f"{outline.file}: expected the name of a class{there}"))
+        return next(iter(found.values()))
+    if name not in found:
+        hint = did_you_mean(name, found)
+        raise InputError(one_line(f"{outline.file}: there is no class {name!r}{hint}"))
+    return found[name]
+
+
+def _executed(outline: Outline) -> dict[str, object]:
+    """The names of the module, each load's apart.
+
+    What was checked has no side effects: constants, functions, classes and imports.
+    """
+    namespace: dict[str, object] = {"__name__": "<control>"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = compile(outline.tree, outline.file, "exec", dont_inherit=True)
+    exec(code, namespace)  # noqa: S102
+    return namespace
