@@ -1,6 +1,7 @@
 """Numba's part in compiling a class: imported only where a class is compiled."""
 
 import ctypes
+import re
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
@@ -9,11 +10,15 @@ import numpy as np
 from numba import carray, cfunc, from_dtype, njit, types
 from numba.core.errors import NumbaError
 
-from sojourn.control import machine, records
+from sojourn._internal.errors import InputError, one_line
+from sojourn.control import machine as machine  # gives Numba its instructions
+from sojourn.control import records
 from sojourn.control.loading import Definition
-from sojourn.control.records import ARGUMENTS, OBJECTS, Layout
+from sojourn.control.records import ARGUMENTS, Layout
+from sojourn.control.vocabulary import TWO_ARGUMENTS
 
 _FORMATS: Mapping[records.Kind, str] = {"float": "f8", "int": "i8", "bool": "?"}
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def foreign(addresses: Mapping[str, int]) -> dict[str, Any]:
@@ -63,6 +68,19 @@ def _numba(layout: Layout) -> Any:
         "itemsize": layout.size,
     }
     return from_dtype(np.dtype(described, align=True))
+
+
+def _refusal(error: NumbaError, definition: Definition) -> InputError:
+    """What Numba refuses, in the shortest of its sentences, with the user's line.
+
+    Numba's text begins with the innermost call, and names each place as `my_cc.py (14)`.
+    """
+    text = _COLOURS.sub("", str(error))
+    place = re.search(rf"{re.escape(definition.file)} \((\d+)\)", text)
+    ours = re.search(r"TypingError: (.* cannot be compiled)$", text, re.MULTILINE)
+    lines = [line for line in text.splitlines() if line and not line.startswith("Failed in")]
+    where = f"{definition.file}:{place[1]}" if place else definition.file
+    return InputError(one_line(f"{where}: {ours[1] if ours else lines[0]}"))
 
 
 # C functions around a method: each gives 1 where the method raises an exception, of which a bare one would print

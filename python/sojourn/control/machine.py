@@ -8,6 +8,7 @@ plain Python; what plain Python does beyond the instruction (a division by zero,
 import ast
 import operator
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 from llvmlite import ir
@@ -46,17 +47,17 @@ def _define(
         mixed: whether a whole number among floats becomes a float, as it does in plain arithmetic.
     """
 
-    def typer(_context: Any) -> Callable[..., Signature]:
-        def chosen(*given: Any) -> Signature:
-            for signature, _ in signatures:
-                if len(signature.args) == len(given) and all(
-                    _takes(wanted, has, mixed)
-                    for wanted, has in zip(signature.args, given, strict=True)
-                ):
-                    return signature
-            raise TypingError(_refusal(operation, given))
+    def chosen(*given: Any) -> Signature:
+        for signature, _ in signatures:
+            if all(map(_takes, signature.args, given, repeat(mixed))):
+                return signature
+        raise TypingError(_refusal(operation, given))
 
-        return chosen
+    def typer(_context: Any) -> Callable[..., Signature]:
+        # Numba reads the number of values off a function's parameters.
+        if len(signatures[0][0].args) == 1:
+            return lambda value: chosen(value)
+        return lambda first, second: chosen(first, second)
 
     type_callable(operation)(typer)
     for signature, instructions in signatures:

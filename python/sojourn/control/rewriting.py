@@ -39,7 +39,7 @@ def runnable(
         # The lines of Control's methods are those of another file.
         ours = name.startswith("Control_")
         file = base.__file__ if ours else definition.file
-        rewriting = _Rewriting(file, dict(record.fields), definition.constants)
+        rewriting = _Rewriting(file, dict(record.fields))
         tree = ast.Module([rewriting.visit(copy.deepcopy(node))], [])
         code = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - the file was checked
@@ -50,26 +50,16 @@ def runnable(
 
 
 class _Rewriting(ast.NodeTransformer):
-    def __init__(
-        self, file: str, kinds: Mapping[str, Kind], constants: Mapping[str, float | int | bool]
-    ) -> None:
+    def __init__(self, file: str, kinds: Mapping[str, Kind]) -> None:
         self._file = file
         self._kinds = kinds
-        self._constants = constants
         self._chained = 0
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        self._refuse_beyond(node, node.value)
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load):
-            self._refuse_beyond(node, self._constants.get(node.id))
-        return node
-
-    def _refuse_beyond(self, node: ast.expr, value: object) -> None:
+        value = node.value
         if isinstance(value, int) and not -arithmetic.LIMIT <= value < arithmetic.LIMIT:
             raise at(self._file, node, f"{value} is a whole number beyond 64 bits")
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
