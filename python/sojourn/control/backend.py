@@ -1,0 +1,142 @@
+"""Numba's part in compiling a class: imported only where a class is compiled."""
+
+import ctypes
+import re
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, from_dtype, njit, types
+from numba.core.errors import NumbaError
+
+from sojourn._internal.errors import InputError, one_line
+from sojourn.control import machine as machine  # gives Numba its instructions
+from sojourn.control import records
+from sojourn.control.loading import Definition
+from sojourn.control.records import ARGUMENTS, Layout
+from sojourn.control.vocabulary import TWO_ARGUMENTS
+
+_FORMATS: Mapping[records.Kind, str] = {"float": "f8", "int": "i8", "bool": "?"}
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def foreign(addresses: Mapping[str, int]) -> dict[str, Any]:
+    """C functions as compiled code calls them: floats in, a float out."""
+    made = {}
+    for name, address in addresses.items():
+        arguments = 2 if name in TWO_ARGUMENTS else 1
+        prototype = ctypes.CFUNCTYPE(*[ctypes.c_double] * (1 + arguments))
+        made[name] = prototype(address)
+    return made
+
+
+def hooks(
+    definition: Definition, record: Layout, functions: Mapping[str, FunctionType]
+) -> dict[str, Any]:
+    """A C function for each hook of a class, with its `address`.
+
+    Args:
+        definition: the class.
+        record: the layout of a flow's record.
+        functions: its functions, in one namespace; there the compiled ones take their places.
+
+    Raises:
+        InputError: Numba cannot compile one; the message has the line.
+    """
+    for name, function in functions.items():
+        function.__globals__[name] = njit(function)
+    made = {}
+    for hook, name in definition.entry.items():
+        method = functions[name].__globals__[name]
+        pointers = (types.CPointer(_numba(layout)) for layout in (record, ARGUMENTS[hook]))
+        wrapper = _WRAPPERS.get(hook, _with_object)(method)
+        try:
+            made[hook] = cfunc(types.int64(*pointers))(wrapper)
+        except NumbaError as error:
+            raise _refusal(error, definition) from None
+    return made
+
+
+def _numba(layout: Layout) -> Any:
+    names, kinds = zip(*layout.fields, strict=True)
+    offsets = [8 * place for place in range(len(names))]
+    described = {
+        "names": names,
+        "formats": [_FORMATS[kind] for kind in kinds],
+        "offsets": offsets,
+        "itemsize": layout.size,
+    }
+    return from_dtype(np.dtype(described, align=True))
+
+
+def _refusal(error: NumbaError, definition: Definition) -> InputError:
+    """What Numba refuses, in the shortest of its sentences, with the user's line.
+
+    Numba's text begins with the innermost call, and names each place as `my_cc.py (14)`.
+    """
+    text = _COLOURS.sub("", str(error))
+    place = re.search(rf"{re.escape(definition.file)} \((\d+)\)", text)
+    ours = re.search(r"TypingError: (.* cannot be compiled)$", text, re.MULTILINE)
+    lines = [line for line in text.splitlines() if line and not line.startswith("Failed in")]
+    where = f"{definition.file}:{place[1]}" if place else definition.file
+    return InputError(one_line(f"{where}: {ours[1] if ours else lines[0]}"))
+
+
+# C functions around a method: each gives 1 where the method raises an exception, of which a bare one would print
+# a line and go on.
+
+
+def _with_object(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
+    def call(record: Any, arguments: Any) -> int:
+        try:
+            method(carray(record, 1)[0], carray(arguments, 1)[0])
+        except Exception:  # noqa: BLE001
+            return 1
+        return 0
+
+    return call
+
+
+def _with_flight(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
+    def call(record: Any, arguments: Any) -> int:
+        given = carray(arguments, 1)[0]
+        try:
+            method(carray(record, 1)[0], given.flight, given.now)
+        except Exception:
+            return 1
+        return 0
+
+    return call
+
+
+def _with_sequence(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
+    def call(record: Any, arguments: Any) -> int:
+        given = carray(arguments, 1)[0]
+        try:
+            method(carray(record, 1)[0], given.sequence, given.now)
+        except Exception:
+            return 1
+        return 0
+
+    return call
+
+
+def _with_result(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
+    def call(record: Any, arguments: Any) -> int:
+        given = carray(arguments, 1)[0]
+        try:
+            given.result = method(carray(record, 1)[0], given.wire)
+        except Exception:
+            return 1
+        return 0
+
+    return call
+
+
+_WRAPPERS = {
+    "lost": _with_flight,
+    "timed_out": _with_flight,
+    "sent": _with_sequence,
+    "gap": _with_result,
+}

@@ -1,0 +1,127 @@
+"""Rewrites the methods of a class so that each operation is a call of `arithmetic`."""
+
+import ast
+import copy
+from collections.abc import Mapping
+from functools import reduce
+from types import FunctionType
+from typing import Any, TypeGuard
+
+from sojourn.control import arithmetic, base
+from sojourn.control.loading import Definition
+from sojourn.control.records import Kind, Layout
+from sojourn.control.vocabulary import at
+
+
+def runnable(
+    definition: Definition, record: Layout, own: Mapping[str, Any]
+) -> dict[str, FunctionType]:
+    """The functions of a class over the record of a flow, which call the operations of `arithmetic`.
+
+    They share a namespace, in which they find each other: `__globals__` of each.
+
+    Args:
+        definition: the class.
+        record: the layout of its fields.
+        own: what they call by the names of `mathematics`.
+
+    Raises:
+        InputError: a number in the file has more than 64 bits.
+    """
+    namespace: dict[str, Any] = {**arithmetic.NAMES, **definition.constants, **own}
+    written = {
+        node.lineno: node.name
+        for node in ast.walk(ast.parse(definition.source))
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = {}
+    for name, node in definition.functions.items():
+        # The lines of Control's methods are those of another file.
+        ours = name.startswith("Control_")
+        file = base.__file__ if ours else definition.file
+        rewriting = _Rewriting(file, dict(record.fields))
+        tree = ast.Module([rewriting.visit(copy.deepcopy(node))], [])
+        code = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+        exec(code, namespace)  # noqa: S102 - the file was checked
+        found[name] = function = namespace[name]
+        if not ours:
+            function.__code__ = function.__code__.replace(co_name=written[node.lineno])
+    return found
+
+
+class _Rewriting(ast.NodeTransformer):
+    def __init__(self, file: str, kinds: Mapping[str, Kind]) -> None:
+        self._file = file
+        self._kinds = kinds
+        self._chained = 0
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        value = node.value
+        if isinstance(value, int) and not -arithmetic.LIMIT <= value < arithmetic.LIMIT:
+            raise at(self._file, node, f"{value} is a whole number beyond 64 bits")
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        return _call(node, type(node.op).__name__, node.left, node.right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        operand = node.operand
+        if isinstance(node.op, ast.USub) and _is_number(operand):
+            return self.visit_Constant(ast.copy_location(ast.Constant(-operand.value), node))
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return node
+        return _call(node, type(node.op).__name__, node.operand)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        left, links = node.left, []
+        for relation, right in zip(node.ops, node.comparators, strict=True):
+            held, again = self._held(right) if right is not node.comparators[-1] else (right, right)
+            links.append(_call(node, type(relation).__name__, left, held))
+            left = again
+        return links[0] if len(links) == 1 else ast.BoolOp(ast.And(), links)
+
+    def _held(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """What evaluates the middle of `a < b < c`, and what reads it again."""
+        if isinstance(value, ast.Name | ast.Constant):
+            return value, value
+        self._chained += 1
+        name = f"chained {self._chained}"
+        held = ast.NamedExpr(ast.Name(name, ast.Store()), value)
+        return held, ast.Name(name, ast.Load())
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        read = copy.copy(node.target)
+        read.ctx = ast.Load()
+        changed = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], changed), node))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                node.value = _call(node.value, f"keep {self._kinds[target.attr]}", node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node.func:
+            case ast.Name(id="min" | "max" as name):
+                # Three values are compared as the first two are, then that one with the third.
+                return reduce(lambda best, value: _call(node, name, best, value), node.args)
+            case ast.Name(id=name) if name in arithmetic.BUILTINS:
+                return _call(node, name, *node.args)
+            case ast.Attribute(value=ast.Name(id="math"), attr=name):
+                return _call(node, name, *node.args)
+        return node
+
+
+def _call(place: ast.expr, operation: str, *values: ast.expr) -> ast.expr:
+    function = ast.Name(f"{arithmetic.PREFIX}{operation}", ast.Load())
+    return ast.copy_location(ast.Call(function, list(values), []), place)
+
+
+def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
