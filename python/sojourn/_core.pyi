@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "Ack",
+    "AckFields",
     "Cancelled",
     "Case",
     "CaseFailed",
@@ -27,6 +27,7 @@ __all__ = [
     "Study",
     "TestNet",
     "TestNetConfig",
+    "WindowFields",
     "beta_quantile",
     "bounce_book",
     "build_info",
@@ -863,38 +864,8 @@ def mail_spool_check(
         MailError: there is no spool; it cannot be read; somebody has it that is to be repaired.
     """
 
-@final
-class Ack:
-    """What one ACK says, and the sender's state after it; sequence numbers count packets.
-
-    Attributes:
-        cumulative: packets newly covered by the cumulative acknowledgement.
-        arrived: packets known to have arrived since the ACK before: with SACK also those out of
-            order.
-        marked: whether it echoes a congestion mark.
-        snd_una: first packet not yet acknowledged (SND.UNA, RFC 9293, 3.3.1).
-        snd_nxt: next packet to be sent (SND.NXT).
-        repairing: whether losses of a time-out are being repaired.
-        rtt: the smoothed round trip, in picoseconds; 0 before the first measurement.
-        delay: the round trip of the packet that caused the ACK, in picoseconds; 0 where that is
-            not known.
-        now: the time, in picoseconds.
-    """
-
-    def __init__(
-        self,
-        *,
-        cumulative: int = 1,
-        arrived: int = 1,
-        marked: bool = False,
-        snd_una: int = 1,
-        snd_nxt: int = 2,
-        repairing: bool = False,
-        rtt: int = 0,
-        delay: int = 0,
-        now: int = 0,
-    ) -> None:
-        """An ACK by hand, to try a class without a simulation."""
+class AckFields:
+    """The fields of an ACK, which the engine writes directly; `sojourn.control.Ack` has them."""
 
     cumulative: int
     arrived: int
@@ -905,6 +876,12 @@ class Ack:
     rtt: int
     delay: int
     now: int
+
+class WindowFields:
+    """The fields of a controller that the engine shares with it, see `sojourn.control.Control`."""
+
+    cwnd: float
+    ssthresh: float
 
 @final
 class Flow:

@@ -339,7 +339,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
-    module.add_class::<control::Ack>()?;
+    for (name, of) in control::types_with_fields(module.py())? {
+        module.add(name, of)?;
+    }
     module.add_class::<control::Flow>()?;
     module.add_function(wrap_pyfunction!(control::cbrt, module)?)?;
     module.add_function(wrap_pyfunction!(control::exp, module)?)?;

@@ -3,11 +3,14 @@
 from math import inf
 from typing import Protocol
 
+from sojourn._core import AckFields, WindowFields
 from sojourn.control.fields import FieldsToSlots
 
 
-class Ack(Protocol):
+class Ack(AckFields):
     """What one acknowledgement says, and the sender's state after it; valid during the call."""
+
+    __slots__ = ()
 
     cumulative: int
     "Packets newly covered by the cumulative acknowledgement; 0 for a duplicate."
@@ -28,6 +31,24 @@ class Ack(Protocol):
     now: int
     "The time in picoseconds."
 
+    def __init__(
+        self,
+        *,
+        cumulative: int = 1,
+        arrived: int = 1,
+        marked: bool = False,
+        snd_una: int = 1,
+        snd_nxt: int = 2,
+        repairing: bool = False,
+        rtt: int = 0,
+        delay: int = 0,
+        now: int = 0,
+    ) -> None:
+        """An ACK by hand, to try a class without a simulation."""
+        self.cumulative, self.arrived, self.marked = cumulative, arrived, marked
+        self.snd_una, self.snd_nxt, self.repairing = snd_una, snd_nxt, repairing
+        self.rtt, self.delay, self.now = rtt, delay, now
+
 
 class Flow(Protocol):
     """What is known of a flow when it starts."""
@@ -40,7 +61,7 @@ class Flow(Protocol):
     "Rate of the sending host's link, in bits per second."
 
 
-class Control(metaclass=FieldsToSlots):
+class Control(WindowFields, metaclass=FieldsToSlots):
     """Congestion control of one flow: by default that of NewReno (RFC 5681, 6582).
 
     A hook that a class does not write does what stands here. Times are whole picoseconds. The

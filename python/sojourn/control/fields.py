@@ -125,7 +125,9 @@ class FieldsToSlots(type):
             if before is not None and before.type != field.type:
                 raise TypeError(f"{name}.{field_name}: it is of type {before.type} in a base")
             fields[field_name] = field
-        namespace["__slots__"] = tuple(field for field in fields if field not in inherited)
+        namespace["__slots__"] = tuple(
+            field for field in fields if not any(hasattr(base, field) for base in bases)
+        )
         namespace["__fields__"] = fields
         return super().__new__(cls, name, bases, namespace)
 

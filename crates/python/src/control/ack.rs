@@ -1,92 +1,71 @@
 //! What hooks get: an ACK and a flow, as Python objects.
 
+use super::members::Members;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use sojourn_core::Span;
 use sojourn_fabric::python::Begin;
 use sojourn_fabric::transport::Acked;
+use std::ffi::CStr;
 
-/// An ACK. Its fields are Python objects, which the interpreter reads without a call.
-#[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct Ack {
-    #[pyo3(get)]
-    cumulative: Py<PyAny>,
-    #[pyo3(get)]
-    arrived: Py<PyAny>,
-    #[pyo3(get)]
-    marked: Py<PyAny>,
-    #[pyo3(get)]
-    snd_una: Py<PyAny>,
-    #[pyo3(get)]
-    snd_nxt: Py<PyAny>,
-    #[pyo3(get)]
-    repairing: Py<PyAny>,
-    #[pyo3(get)]
-    rtt: Py<PyAny>,
-    #[pyo3(get)]
-    delay: Py<PyAny>,
-    #[pyo3(get)]
-    now: Py<PyAny>,
+/// The fields of an ACK, in the order of [`AckObject::fill`].
+pub(crate) const ACK_FIELDS: [&CStr; 9] = [
+    c"cumulative",
+    c"arrived",
+    c"marked",
+    c"snd_una",
+    c"snd_nxt",
+    c"repairing",
+    c"rtt",
+    c"delay",
+    c"now",
+];
+
+/// An ACK as a Python object, which is used again for the next one unless a class keeps it.
+#[derive(Debug)]
+pub(super) struct AckObject(Members<{ ACK_FIELDS.len() }>);
+
+impl AckObject {
+    /// An ACK to be filled.
+    pub(super) fn new(py: Python<'_>) -> PyResult<AckObject> {
+        let of = py.import("sojourn._core")?.getattr("AckFields")?;
+        let ack = py.import("sojourn.control")?.getattr("Ack")?.call0()?;
+        Members::new(ack, &of).map(AckObject)
+    }
+
+    /// Fills it; `delay` is the round trip of the packet that caused the ACK, where that is known.
+    #[inline]
+    pub(super) fn fill(&self, py: Python<'_>, acked: &Acked, delay: Option<Span>) {
+        let truth = |truth| PyBool::new(py, truth).to_owned().into_any();
+        let fields = [
+            whole(py, acked.cumulative.into()),
+            whole(py, acked.arrived.into()),
+            truth(acked.marked),
+            whole(py, acked.snd_una.into()),
+            whole(py, acked.snd_nxt.into()),
+            truth(acked.repairing),
+            whole(py, acked.rtt.ps()),
+            whole(py, delay.map_or(0, Span::ps)),
+            whole(py, acked.now.ps()),
+        ];
+        fields.into_iter().enumerate().for_each(|(place, field)| self.0.set(place, field));
+    }
+
+    pub(super) fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+        self.0.object(py)
+    }
+
+    /// Whether no class has kept it.
+    pub(super) fn is_free(&self, py: Python<'_>) -> bool {
+        self.0.is_alone(py)
+    }
 }
 
-fn whole(py: Python<'_>, number: u64) -> Py<PyAny> {
+/// A whole number as a Python object.
+#[inline]
+pub(super) fn whole(py: Python<'_>, number: u64) -> Bound<'_, PyAny> {
     let Ok(number) = number.into_pyobject(py);
-    number.into_any().unbind()
-}
-
-fn truth(py: Python<'_>, truth: bool) -> Py<PyAny> {
-    PyBool::new(py, truth).to_owned().into_any().unbind()
-}
-
-impl Ack {
-    /// An ACK; `delay` is the round trip of the packet that caused it, where that is known.
-    pub(super) fn of(py: Python<'_>, acked: &Acked, delay: Option<Span>) -> Ack {
-        Ack {
-            cumulative: whole(py, acked.cumulative.into()),
-            arrived: whole(py, acked.arrived.into()),
-            marked: truth(py, acked.marked),
-            snd_una: whole(py, acked.snd_una.into()),
-            snd_nxt: whole(py, acked.snd_nxt.into()),
-            repairing: truth(py, acked.repairing),
-            rtt: whole(py, acked.rtt.ps()),
-            delay: whole(py, delay.map_or(0, Span::ps)),
-            now: whole(py, acked.now.ps()),
-        }
-    }
-}
-
-#[pymethods]
-impl Ack {
-    #[new]
-    #[pyo3(signature = (
-        *, cumulative = 1, arrived = 1, marked = false, snd_una = 1, snd_nxt = 2, repairing = false,
-        rtt = 0, delay = 0, now = 0
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a field of an ACK")]
-    fn new(
-        py: Python<'_>,
-        cumulative: u32,
-        arrived: u32,
-        marked: bool,
-        snd_una: u32,
-        snd_nxt: u32,
-        repairing: bool,
-        rtt: u64,
-        delay: u64,
-        now: u64,
-    ) -> Ack {
-        Ack {
-            cumulative: whole(py, cumulative.into()),
-            arrived: whole(py, arrived.into()),
-            marked: truth(py, marked),
-            snd_una: whole(py, snd_una.into()),
-            snd_nxt: whole(py, snd_nxt.into()),
-            repairing: truth(py, repairing),
-            rtt: whole(py, rtt),
-            delay: whole(py, delay),
-            now: whole(py, now),
-        }
-    }
+    number.into_any()
 }
 
 /// A flow as it starts.

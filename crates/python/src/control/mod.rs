@@ -6,20 +6,36 @@
 mod ack;
 mod compiled;
 mod mathematics;
+mod members;
 mod parameters;
 mod plain;
 
-pub(crate) use ack::{Ack, Flow};
+pub(crate) use ack::Flow;
 pub(crate) use mathematics::{cbrt, exp, log, mathematics_addresses, power};
 
 use compiled::CompiledClass;
 use parameters::ClassValues;
 use plain::PlainClass;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_fabric::python::{ControllerClass, Hooks, Interpreter, Named};
 use sojourn_fabric::transport::Window;
+use std::ffi::CStr;
 use std::sync::Arc;
+
+/// The fields of a controller that the engine shares with it.
+const WINDOW_FIELDS: [&CStr; 2] = [c"cwnd", c"ssthresh"];
+
+/// The types whose fields the engine reads and writes directly.
+pub(crate) fn types_with_fields(
+    py: Python<'_>,
+) -> PyResult<[(&'static str, Bound<'_, PyType>); 2]> {
+    Ok([
+        ("AckFields", members::new_type(py, c"sojourn._core.AckFields", ack::ACK_FIELDS)?),
+        ("WindowFields", members::new_type(py, c"sojourn._core.WindowFields", WINDOW_FIELDS)?),
+    ])
+}
 
 /// The largest window, in packets.
 const LARGEST_WINDOW: f64 = 2_147_483_648.0;

@@ -1,16 +1,18 @@
 //! A class as the interpreter runs it: an object for each flow.
 
-use super::Definition;
-use super::ack::{Ack, Flow};
+use super::ack::{AckObject, Flow, whole};
+use super::members::Members;
 use super::parameters::ClassValues;
+use super::{Definition, WINDOW_FIELDS};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::{ffi, intern};
+use pyo3::types::PyFloat;
 use sojourn_core::parameters::Table;
 use sojourn_core::{Span, Time};
 use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks};
 use sojourn_fabric::transport::{Acked, Window};
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A class that the interpreter runs.
 #[derive(Debug)]
@@ -22,6 +24,10 @@ struct Plain {
     table: Table,
     /// Makes the object of a flow.
     new: Py<PyAny>,
+    /// The type of `Control`'s own fields.
+    window_fields: Py<PyAny>,
+    /// An ACK that no hook has.
+    ack: Mutex<Option<AckObject>>,
     start: Option<Py<PyAny>>,
     acked: Option<Py<PyAny>>,
     lost: Option<Py<PyAny>>,
@@ -50,10 +56,21 @@ impl PlainClass {
             timed_out: hook("timed_out")?,
             sent: hook("sent")?,
             gap: hook("gap")?,
+            window_fields: py.import("sojourn._core")?.getattr("WindowFields")?.unbind(),
+            ack: Mutex::new(Some(AckObject::new(py)?)),
             table: values.table,
             new,
             definition,
         })))
+    }
+}
+
+impl Plain {
+    /// An ACK that no hook has, as another thread may be in one, and a class may keep what it gets.
+    #[inline]
+    fn unused_ack(&self, py: Python<'_>) -> Result<AckObject, String> {
+        let unused = self.ack.lock().expect("no thread panics with it").take();
+        unused.map_or_else(|| AckObject::new(py).map_err(|error| error.to_string()), Ok)
     }
 }
 
@@ -74,12 +91,14 @@ impl ControllerClass for PlainClass {
         Python::attach(|py| {
             let class = &self.0;
             let object = (class.new)
-                .call1(py, (window.cwnd, window.ssthresh, begin.abc_limit))
+                .bind(py)
+                .call1((window.cwnd, window.ssthresh, begin.abc_limit))
+                .and_then(|object| Members::new(object, class.window_fields.bind(py)))
                 .map_err(|error| class.definition.explained(py, &error))?;
             let mut flow = PlainFlow { class: class.clone(), object, known: *window };
             if class.start.is_some() {
                 let begin = Bound::new(py, Flow::of(begin)).expect("memory for an object");
-                flow.call(py, "start", &class.start, &[begin.as_any()], window)?;
+                flow.call(py, "start", |class| &class.start, &[begin.as_any()], window)?;
             }
             Ok(Box::new(flow) as Box<dyn Controller>)
         })
@@ -99,47 +118,48 @@ impl ControllerClass for PlainClass {
 #[derive(Debug)]
 struct PlainFlow {
     class: Arc<Plain>,
-    object: Py<PyAny>,
+    object: Members<{ WINDOW_FIELDS.len() }>,
     /// The window that the object has.
     known: Window,
 }
 
 impl PlainFlow {
     /// Calls a hook with the sender's window, and takes over what it makes of that.
+    #[inline]
     fn call<'py>(
         &mut self,
         py: Python<'py>,
         name: &str,
-        hook: &Option<Py<PyAny>>,
+        hook: impl FnOnce(&Plain) -> &Option<Py<PyAny>>,
         arguments: &[&Bound<'py, PyAny>],
         window: &mut Window,
     ) -> Result<Bound<'py, PyAny>, String> {
-        let hook = hook.as_ref().expect("a hook that the class has");
-        let explained = |error: PyErr| self.class.definition.explained(py, &error);
-        let object = self.object.bind(py);
-        if window.cwnd.to_bits() != self.known.cwnd.to_bits() {
-            object.setattr(intern!(py, "cwnd"), window.cwnd).map_err(explained)?;
+        let hook = hook(&self.class).as_ref().expect("a hook that the class has");
+        let (now, known) = ([window.cwnd, window.ssthresh], [self.known.cwnd, self.known.ssthresh]);
+        for place in 0..now.len() {
+            if now[place].to_bits() != known[place].to_bits() {
+                self.object.set(place, PyFloat::new(py, now[place]).into_any());
+            }
         }
-        if window.ssthresh.to_bits() != self.known.ssthresh.to_bits() {
-            object.setattr(intern!(py, "ssthresh"), window.ssthresh).map_err(explained)?;
-        }
-        let returned = call(hook.bind(py), object, arguments).map_err(explained)?;
-        let number = |name: &Bound<'py, pyo3::types::PyString>| {
-            let value = object.getattr(name).map_err(explained)?;
-            value.extract::<f64>().map_err(|_| {
-                let Definition { file, name: class, .. } = &self.class.definition;
-                let what = format!("{file}: {class} set {name} to {value:?}");
-                format!("{what}, expected a number of packets")
-            })
-        };
-        let left = Window {
-            cwnd: number(intern!(py, "cwnd"))?,
-            ssthresh: number(intern!(py, "ssthresh"))?,
-        };
+        let returned = call(hook.bind(py), self.object.object(py), arguments)
+            .map_err(|error| self.class.definition.explained(py, &error))?;
+        let left = Window { cwnd: self.number(py, 0)?, ssthresh: self.number(py, 1)? };
         self.class.definition.check(name, left)?;
         self.known = left;
         *window = left;
         Ok(returned)
+    }
+
+    /// The number in the field at `place`.
+    #[inline]
+    fn number(&self, py: Python<'_>, place: usize) -> Result<f64, String> {
+        let value = self.object.get(py, place);
+        value.as_ref().and_then(|value| value.extract().ok()).ok_or_else(|| {
+            let Definition { file, name, .. } = &self.class.definition;
+            let given = value.map_or("nothing".to_owned(), |value| format!("{value:?}"));
+            let field = WINDOW_FIELDS[place].to_string_lossy();
+            format!("{file}: {name} set {field} to {given}, expected a number of packets")
+        })
     }
 }
 
@@ -164,11 +184,6 @@ fn call<'py>(
     }
 }
 
-fn whole(py: Python<'_>, number: u64) -> Bound<'_, PyAny> {
-    let Ok(number) = number.into_pyobject(py);
-    number.into_any()
-}
-
 impl Controller for PlainFlow {
     fn acked(
         &mut self,
@@ -177,46 +192,46 @@ impl Controller for PlainFlow {
         delay: Option<Span>,
     ) -> Result<(), String> {
         Python::attach(|py| {
-            let class = self.class.clone();
-            let ack = Bound::new(py, Ack::of(py, acked, delay)).expect("memory for an object");
-            self.call(py, "acked", &class.acked, &[ack.as_any()], window).map(drop)
+            let ack = self.class.unused_ack(py)?;
+            ack.fill(py, acked, delay);
+            self.call(py, "acked", |class| &class.acked, &[ack.object(py)], window)?;
+            if ack.is_free(py) {
+                *self.class.ack.lock().expect("no thread panics with it") = Some(ack);
+            }
+            Ok(())
         })
     }
 
     fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
         Python::attach(|py| {
-            let class = self.class.clone();
             let arguments = [&whole(py, flight.into()), &whole(py, now.ps())];
-            self.call(py, "lost", &class.lost, &arguments, window).map(drop)
+            self.call(py, "lost", |class| &class.lost, &arguments, window).map(drop)
         })
     }
 
     fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
         Python::attach(|py| {
-            let class = self.class.clone();
             let arguments = [&whole(py, flight.into()), &whole(py, now.ps())];
-            self.call(py, "timed_out", &class.timed_out, &arguments, window).map(drop)
+            self.call(py, "timed_out", |class| &class.timed_out, &arguments, window).map(drop)
         })
     }
 
     fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), String> {
         Python::attach(|py| {
-            let class = self.class.clone();
             let arguments = [&whole(py, sequence.into()), &whole(py, now.ps())];
-            self.call(py, "sent", &class.sent, &arguments, window).map(drop)
+            self.call(py, "sent", |class| &class.sent, &arguments, window).map(drop)
         })
     }
 
     fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String> {
         Python::attach(|py| {
-            let class = self.class.clone();
             let wire = whole(py, wire.ps());
-            let returned = self.call(py, "gap", &class.gap, &[&wire], window)?;
+            let returned = self.call(py, "gap", |class| &class.gap, &[&wire], window)?;
             let gap = returned.extract::<i64>().map_err(|_| {
-                let Definition { file, name, .. } = &class.definition;
+                let Definition { file, name, .. } = &self.class.definition;
                 format!("{file}: {name}.gap returned {returned:?}, expected whole picoseconds")
             })?;
-            class.definition.gap(gap).map(Span::from_ps)
+            self.class.definition.gap(gap).map(Span::from_ps)
         })
     }
 }
