@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-EXAMPLES = Path(__file__).parents[2] / "docs/examples/control"
+EXAMPLES = Path(__file__).parents[1] / "docs/examples/control"
 
 GENTLE = '''\
 """A controller."""
