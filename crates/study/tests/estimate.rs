@@ -32,7 +32,7 @@ fn what_links_alone_do_not_show_is_refused_by_name() {
         (
             &[("scheme.balance", "spray")],
             "--set scheme.balance=spray: scheme.balance = \"spray\", expected \"ecmp\" to estimate: a \
-             sprayed flow has no single path, and no link has it alone",
+             flow has to stay on a single path",
         ),
         (
             &[("scheme", "Ideal")],

@@ -29,8 +29,7 @@ impl FabricCase {
             return refuse("Ideal", expected, &["scheme", "name"]);
         };
         if scheme.balance != Balance::Ecmp {
-            let expected = "\"ecmp\" to estimate: a sprayed flow has no single path, and no link \
-                            has it alone";
+            let expected = "\"ecmp\" to estimate: a flow has to stay on a single path";
             return Err(Refusal::of(&scheme.balance, expected).under("balance").under("scheme"));
         }
         if !scheme.transport.is_estimable_by_link() {

@@ -32,7 +32,7 @@ parameters! {
         /// The longest time that packets may wait all the time (RFC 8289, section 4.3).
         pub target: Span = Span::from_ms(5),
         /// How long packets may wait longer than that: about the longest round trip (RFC 8289, section
-        /// 4.2).
+        /// 4.2). More than the target, at most 60 s.
         pub interval: Span = Span::from_ms(100),
     }
 }

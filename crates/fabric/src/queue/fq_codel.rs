@@ -24,7 +24,7 @@ parameters! {
         pub ecn: bool = true,
         /// Queues that flows are spread over; those of one queue are a single flow.
         pub flows: u32 [1..=MOST_FLOWS] = 1024,
-        /// What a flow may send more in each round.
+        /// What a flow may send more in each round: 256 B to 1 GB.
         pub quantum: Bytes = Bytes(1_514),
         /// Room for waiting packets of all flows, at each port: 10,240 packets.
         pub buffer: Bytes = Bytes(15_360_000),

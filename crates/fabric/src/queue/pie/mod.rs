@@ -22,9 +22,9 @@ parameters! {
         /// time.
         pub update: Span = Span::from_ms(15),
         /// Change of the probability for a second that the delay is above the target.
-        pub alpha: f64 = 0.125,
+        pub alpha: f64 [0.0..=MOST_GAIN] = 0.125,
         /// Change of the probability for a second by which the delay has grown since.
-        pub beta: f64 = 1.25,
+        pub beta: f64 [0.0..=MOST_GAIN] = 1.25,
         /// How long a burst may last before packets are dropped.
         pub max_burst: Span = Span::from_ms(150),
         /// How the queueing delay is known.
@@ -57,12 +57,6 @@ impl Check for Pie {
         let spans = [("target", self.target), ("update", self.update)];
         if let Some((key, span)) = spans.into_iter().find(|(_, span)| *span < SHORTEST) {
             return Err(Refusal::of(&span, format!("at least {SHORTEST}")).under(key));
-        }
-        for (key, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if !(0.0..=MOST_GAIN).contains(&gain) {
-                let expected = format!("a number from 0 to {MOST_GAIN}");
-                return Err(Refusal::of(&gain, expected).under(key));
-            }
         }
         Ok(())
     }
