@@ -28,6 +28,7 @@ __all__ = [
     "TestNet",
     "TestNetConfig",
     "WindowFields",
+    "as_written",
     "beta_quantile",
     "bounce_book",
     "build_info",
@@ -914,3 +915,6 @@ def log(x: float, /) -> float:
 
 def mathematics_addresses() -> list[tuple[str, int]]:
     """Where the functions of C are that compute these, by name: for a compiler."""
+
+def as_written(type: str, value: float, /) -> str:  # noqa: A002
+    """A value of a field's type (`time`, `float`, ...) as a study writes it: `"20us"`, `0.7`."""

@@ -64,7 +64,7 @@ impl Decomposition {
         link: u32,
         progress: &Progress,
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64)> {
-        let times = py.detach(|| self.0.simulate(link, &progress.0));
+        let times = progress.watch(py, |progress| self.0.simulate(link, progress))?;
         let times = times.map_err(|_| Cancelled::new_err("the link was stopped"))?;
         Ok((times.delays.into_pyarray(py), times.events))
     }

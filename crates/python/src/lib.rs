@@ -5,10 +5,12 @@ mod control;
 mod fabric_estimate;
 mod mail;
 mod maillog;
+mod progress;
 mod reception;
 mod testnet;
 
 use numpy::{IntoPyArray, PyArray1};
+use progress::Progress;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -18,8 +20,6 @@ use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Long simulations and lists of thousands allocate small things by the million, from a few threads.
 #[global_allocator]
@@ -139,11 +139,8 @@ impl Case {
         threads: usize,
     ) -> PyResult<Outcome> {
         let keep = if rows { study::Keep::Rows } else { study::Keep::Totals };
-        let report = py.detach(|| self.0.run(replication, keep, threads, &progress.0));
-        let report = report.map_err(refused)?;
-        if let Some(why) = progress.0.failure.get() {
-            return Err(CaseFailed::new_err(why.clone()));
-        }
+        let run = |progress: &study::Progress| self.0.run(replication, keep, threads, progress);
+        let report = progress.watch(py, run)?.map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
     }
@@ -178,42 +175,6 @@ fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'p
         }
     }
     Ok(dict)
-}
-
-/// The progress of a running case; any thread may read it, and cancel the case.
-#[pyclass(frozen, module = "sojourn._core")]
-struct Progress(Arc<study::Progress>);
-
-#[pymethods]
-impl Progress {
-    #[new]
-    fn new() -> Progress {
-        Progress(Arc::default())
-    }
-
-    #[getter]
-    fn done(&self) -> u64 {
-        self.0.finished.load(Ordering::Relaxed)
-    }
-
-    #[getter]
-    fn simulated_ps(&self) -> u64 {
-        self.0.simulated_ps.load(Ordering::Relaxed)
-    }
-
-    #[getter]
-    fn helped_s(&self) -> f64 {
-        self.0.helped_ns.load(Ordering::Relaxed) as f64 / 1e9
-    }
-
-    #[getter]
-    fn went_alone(&self) -> bool {
-        self.0.went_alone.load(Ordering::Relaxed)
-    }
-
-    fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The results of a replication: columns of jobs, series, totals.
@@ -343,6 +304,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(name, of)?;
     }
     module.add_class::<control::Flow>()?;
+    module.add_function(wrap_pyfunction!(control::as_written, module)?)?;
     module.add_function(wrap_pyfunction!(control::cbrt, module)?)?;
     module.add_function(wrap_pyfunction!(control::exp, module)?)?;
     module.add_function(wrap_pyfunction!(control::log, module)?)?;

@@ -13,7 +13,7 @@ class InputError(ValueError):
 
 
 class CodeError(InputError):
-    """Code that came with a study failed; `str()` is one line, its traceback is a note (PEP 678)."""
+    """Code that came with a study failed; `str()` is a line, its traceback a note (PEP 678)."""
 
 
 class Hint(FutureWarning):

@@ -1,9 +1,10 @@
-"""`sojourn init`: a study to begin from."""
+"""`sojourn init`: a study, or a congestion controller, to begin from."""
 
 import json
+import re
 import shlex
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import options
 
 SCHEMA = "study.schema.json"
+TRANSPORT = "transport"
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -20,33 +22,68 @@ def models() -> list[str]:
     return sorted(path.stem for path in _TEMPLATES.glob("*.toml"))
 
 
-@click.command(short_help="Write a study to begin from.")
-@click.argument("model", required=False, metavar="[fabric|array|mail]")
+@click.command(short_help="Write a study, or a congestion controller, to begin from.")
+@click.argument("model", required=False, metavar="[fabric|array|mail|transport]")
 @click.argument("name", required=False)
 @click.option("--ask", is_flag=True, help="Ask for what is not given.")
 def init(model: str | None, name: str | None, ask: bool) -> None:
-    """Write NAME.toml, a commented study that runs as it is.
+    """Write NAME.toml, a commented study that runs as it is, or NAME.py.
 
     The first word is the model: a fabric of switches, a disk array, or a list server's mail. Beside
     it `study.schema.json` lets editors complete and check it, where there is none yet.
+    `transport` is a congestion controller, a class of Python that a study of a fabric can name.
     """
-    from sojourn import _core
-    from sojourn._internal.files import write_text
-
+    known = [*models(), TRANSPORT]
     if ask:
-        model = model or click.prompt("model", type=click.Choice(models()))
+        model = model or click.prompt("model", type=click.Choice(known))
         name = name or click.prompt("name")
     if model is not None:
-        options.OneOf(models()).convert(model, None, click.get_current_context())
+        options.OneOf(known).convert(model, None, click.get_current_context())
     if model is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
     if not name.isprintable() or not name.rpartition("/")[2].strip(".") or name[0] in "-@":
         raise InputError(f"init: {name!r}: expected the name of a file, such as mine or tries/mine")
-    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if model == TRANSPORT:
+        _write_transport(Path(name if name.endswith(".py") else f"{name}.py"))
+    else:
+        _write_study(model, Path(name if name.endswith(".toml") else f"{name}.toml"))
+
+
+def _write_study(model: str, path: Path) -> None:
+    from sojourn import _core
+    from sojourn._internal.files import write_text
+
     text = (_TEMPLATES / f"{model}.toml").read_text(encoding="utf-8")
     filled = text.replace("NAME", path.stem).replace('"TITLE"', _quoted(path.stem))
     schema = path.with_name(SCHEMA)
     beside = "" if schema.exists() else f", and {schema} for editors"
+    with _new_file(path, filled):
+        if beside:
+            write_text(schema, f"{_core.schema()}\n")
+    click.echo(f"wrote {path}{beside}")
+    click.echo(f"next: sojourn run {shlex.quote(str(path))}")
+
+
+def _write_transport(path: Path) -> None:
+    name = "".join(word.capitalize() for word in re.split(r"\W+|_", path.stem))
+    if not name.isidentifier() or not name.isascii():
+        raise InputError(
+            f"init: {path.stem!r}: expected a name that a class can have, such as my_cc"
+        )
+    text = (_TEMPLATES / "transport.py.txt").read_text(encoding="utf-8")
+    with _new_file(path, text.replace("NAME", path.stem).replace("CLASS", name)):
+        pass
+    click.echo(f"wrote {path}")
+    click.echo(f"next: sojourn list transports {shlex.quote(str(path))}")
+
+
+@contextmanager
+def _new_file(path: Path, text: str) -> Iterator[None]:
+    """Write a file that is not there yet, and its folders; take them back where what follows fails.
+
+    Raises:
+        InputError: it is there already.
+    """
     made = [folder for folder in path.parents if not folder.exists()]
     with ExitStack() as undo:
         for folder in reversed(made):
@@ -58,12 +95,9 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
             raise InputError(f"{path}: it is there already, and is left as it is") from None
         undo.callback(_remove, path.unlink)
         with file:
-            file.write(filled)
-        if beside:
-            write_text(schema, f"{_core.schema()}\n")
+            file.write(text)
+        yield
         undo.pop_all()
-    click.echo(f"wrote {path}{beside}")
-    click.echo(f"next: sojourn run {shlex.quote(str(path))}")
 
 
 def _remove(remove: Callable[[], None]) -> None:

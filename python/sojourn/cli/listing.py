@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @output.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
-    """List what a study can name: a TOPIC's entries, or the parameters of one NAME."""
+    """List what a study can name: a TOPIC's entries, or the parameters of one NAME.
+
+    `sojourn list transports FILE.py` lists the congestion controllers in a file of yours.
+    """
     from sojourn._internal import registry
 
     if topic == registry.STUDIES:
@@ -26,6 +29,11 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     elif name is None:
         entries = registry.topic(topic)
         output.emit(entries, lambda: _print_topic(entries), as_json=as_json)
+    elif topic == "transports" and name.endswith(".py"):
+        from sojourn.control.listing import entries as of_file
+
+        found = of_file(name)
+        output.emit(found, lambda: _print_entries(found), as_json=as_json)
     else:
         entry = registry.entry(topic, name)
         output.emit(entry, lambda: _print_entry(entry), as_json=as_json)
@@ -63,6 +71,11 @@ def _print_topic(entries: list["Entry"]) -> None:
 
     lines = [[entry["name"], _about(entry)] for entry in entries]
     print_table([lines], ["name", ""])
+
+
+def _print_entries(entries: list["Entry"]) -> None:
+    for entry in entries:
+        _print_entry(entry)
 
 
 def _print_entry(chosen: "Entry") -> None:

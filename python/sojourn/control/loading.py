@@ -71,10 +71,7 @@ def load(file: str, name: str | None = None) -> Definition:
         InputError: the file cannot be read, has something that is refused, or has no such class.
     """
     data = _read(file)
-    try:
-        source = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(one_line(f"{file}: not UTF-8 text (byte {error.start})")) from None
+    source = _text(data, file)
     try:
         outline = check(_parsed(source, file), file)
         of_class = _chosen(outline, name)
@@ -100,6 +97,19 @@ def load(file: str, name: str | None = None) -> Definition:
             used: outline.constants[used] for used in sorted(flat.names & set(outline.constants))
         },
     )
+
+
+def classes(file: str) -> list[str]:
+    """The names of the classes of a file that control congestion.
+
+    Raises:
+        InputError: the file cannot be read, or has something that is refused.
+    """
+    try:
+        outline = check(_parsed(_text(_read(file), file), file), file)
+    except (RecursionError, MemoryError):
+        raise InputError(one_line(f"{file}: nested too deeply")) from None
+    return [*_of_users(outline)]
 
 
 def new(
@@ -211,8 +221,20 @@ def _parsed(source: str, file: str) -> ast.Module:
         raise InputError(one_line(f"{file}: {error}")) from None
 
 
+def _text(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(one_line(f"{file}: not UTF-8 text (byte {error.start})")) from None
+
+
+def _of_users(outline: Outline) -> dict[str, Class]:
+    """The classes of a file, by name; Control is none of them."""
+    return {one.name: one for one in outline.classes.values() if one.base}
+
+
 def _chosen(outline: Outline, name: str | None) -> Class:
-    found = {one.name: one for one in outline.classes.values() if one.base}
+    found = _of_users(outline)
     if name is None:
         if len(found) != 1:
             there = f"the name of a class; there is {', '.join(found)}"

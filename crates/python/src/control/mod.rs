@@ -12,6 +12,7 @@ mod plain;
 
 pub(crate) use ack::Flow;
 pub(crate) use mathematics::{cbrt, exp, log, mathematics_addresses, power};
+pub(crate) use parameters::as_written;
 
 use compiled::CompiledClass;
 use parameters::ClassValues;

@@ -23,6 +23,18 @@ enum Number {
     Truth(bool),
 }
 
+impl Number {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Number> {
+        Ok(if value.is_instance_of::<PyBool>() {
+            Number::Truth(value.extract()?)
+        } else if value.is_instance_of::<PyInt>() {
+            Number::Whole(value.extract()?)
+        } else {
+            Number::Float(value.cast::<PyFloat>()?.value())
+        })
+    }
+}
+
 impl ClassValues {
     /// Reads what a study sets; the rest has the defaults of the class.
     pub(super) fn read(
@@ -43,7 +55,7 @@ impl ClassValues {
                 }
                 None => field.default,
             };
-            table.set(&field.name, field.write(number));
+            table.set(&field.name, write(&field.kind, number));
             let set = match number {
                 Number::Float(number) => values.set_item(&field.name, number),
                 Number::Whole(number) => values.set_item(&field.name, number),
@@ -53,6 +65,12 @@ impl ClassValues {
         }
         Ok(ClassValues { table, values: values.unbind() })
     }
+}
+
+/// A value of a type of `sojourn.control` as a study writes it.
+#[pyfunction]
+pub(crate) fn as_written(kind: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(write(kind, Number::of(value)?).to_string())
 }
 
 /// A parameter of a class.
@@ -70,14 +88,7 @@ impl Field {
         for field in definition.object.bind(py).getattr("fields")?.try_iter()? {
             let field = field?;
             let name: String = field.getattr("name")?.extract()?;
-            let default = field.getattr("default")?;
-            let default = if default.is_instance_of::<PyBool>() {
-                Number::Truth(default.extract()?)
-            } else if default.is_instance_of::<PyInt>() {
-                Number::Whole(default.extract()?)
-            } else {
-                Number::Float(default.cast::<PyFloat>()?.value())
-            };
+            let default = Number::of(&field.getattr("default")?)?;
             if !name.starts_with('_') {
                 all.push(Field { name, kind: field.getattr("type")?.extract()?, default });
             }
@@ -102,16 +113,20 @@ impl Field {
             },
         }
     }
+}
 
-    fn write(&self, number: Number) -> Value {
-        let text = |written: Option<Value>| written.expect("a quantity is not absent");
-        match (self.kind.as_str(), number) {
-            ("time", Number::Whole(ps)) => text(Span::from_ps(ps as u64).write()),
-            ("bytes", Number::Whole(bytes)) => text(Bytes(bytes as u64).write()),
-            ("rate", Number::Whole(rate)) => text(Rate::new(rate as u64).and_then(|it| it.write())),
-            (_, Number::Whole(number)) => Value::Int(number),
-            (_, Number::Float(number)) => Value::Float(number),
-            (_, Number::Truth(truth)) => Value::Bool(truth),
+/// A number of a type of `sojourn.control` as a study writes it.
+fn write(kind: &str, number: Number) -> Value {
+    let text = |written: Option<Value>| written.expect("a quantity is not absent");
+    match (kind, number) {
+        ("time", Number::Whole(ps)) => text(Span::from_ps(ps as u64).write()),
+        ("bytes", Number::Whole(bytes)) => text(Bytes(bytes as u64).write()),
+        // No link has a rate of zero, so no study can write that.
+        ("rate", Number::Whole(rate)) => {
+            Rate::new(rate as u64).map_or(Value::Int(0), |rate| text(rate.write()))
         }
+        (_, Number::Whole(number)) => Value::Int(number),
+        (_, Number::Float(number)) => Value::Float(number),
+        (_, Number::Truth(truth)) => Value::Bool(truth),
     }
 }
