@@ -106,12 +106,13 @@ impl Definition {
     }
 
     /// An exception of the class as a text, with the traceback behind its first line.
-    fn explained(&self, py: Python<'_>, error: &PyErr) -> String {
+    fn explained(&self, py: Python<'_>, error: PyErr) -> String {
+        let error = error.into_value(py);
         let explain = || {
             let loading = py.import("sojourn.control.loading")?;
-            loading.call_method1("explain_error", (error.value(py), &self.object))?.extract()
+            loading.call_method1("explain_error", (&error, &self.object))?.extract()
         };
-        explain().unwrap_or_else(|_| error.to_string())
+        explain().unwrap_or_else(|_: PyErr| error.to_string())
     }
 
     /// Refuses a window that no sender can have.

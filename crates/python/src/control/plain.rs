@@ -94,7 +94,7 @@ impl ControllerClass for PlainClass {
                 .bind(py)
                 .call1((window.cwnd, window.ssthresh, begin.abc_limit))
                 .and_then(|object| Members::new(object, class.window_fields.bind(py)))
-                .map_err(|error| class.definition.explained(py, &error))?;
+                .map_err(|error| class.definition.explained(py, error))?;
             let mut flow = PlainFlow { class: class.clone(), object, known: *window };
             if class.start.is_some() {
                 let begin = Bound::new(py, Flow::of(begin)).expect("memory for an object");
@@ -142,7 +142,7 @@ impl PlainFlow {
             }
         }
         let returned = call(hook.bind(py), self.object.object(py), arguments)
-            .map_err(|error| self.class.definition.explained(py, &error))?;
+            .map_err(|error| self.class.definition.explained(py, error))?;
         let left = Window { cwnd: self.number(py, 0)?, ssthresh: self.number(py, 1)? };
         self.class.definition.check(name, left)?;
         self.known = left;
