@@ -11,7 +11,7 @@ import numpy as np
 from sojourn._core import Progress, Study
 from sojourn._internal.formats import toml_lines
 
-EXAMPLES = Path(__file__).parents[2] / "docs/examples/control"
+EXAMPLES = Path(__file__).parents[1] / "docs/examples/control"
 CLASSES = {"new-reno": "NewReno", "dctcp": "Dctcp", "cubic": "Cubic", "swift": "Swift"}
 BUILT_IN, PLAIN, COMPILED = "built in", "plain", "compiled"
 
