@@ -3,7 +3,9 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-EXAMPLES = Path(__file__).parents[1] / "docs/examples/control"
+from sojourn.control import examples
+
+EXAMPLES = Path(examples.__file__).parent
 
 GENTLE = '''\
 """A controller."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from sojourn._core import Progress, Study
 from sojourn._internal.formats import toml_lines
+from sojourn.control import examples
 
-EXAMPLES = Path(__file__).parents[1] / "docs/examples/control"
+EXAMPLES = Path(examples.__file__).parent
 CLASSES = {"new-reno": "NewReno", "dctcp": "Dctcp", "cubic": "Cubic", "swift": "Swift"}
 BUILT_IN, PLAIN, COMPILED = "built in", "plain", "compiled"
 

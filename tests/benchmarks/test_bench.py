@@ -130,3 +130,15 @@ def test_a_failing_process_is_one_message(monkeypatch):
     monkeypatch.setattr(bench, "_CHILD", command)
     with pytest.raises(InputError, match="benchmark 'small' ended with 1: out of luck"):
         bench.measure("fabric", "small", STUDY, repeat=1, instructions=False, say=silent)
+
+
+@pytest.mark.parametrize("case", ["python", "compiled"])
+def test_classes_of_python_stand_beside_what_is_built_in(case):
+    studies = bench.studies("fabric", case)
+    pairs = list(studies)
+    assert pairs[::2] == [f"{name} built in" for name in ("dctcp", "new-reno", "cubic", "swift")]
+    assert pairs[1::2] == [name.replace("built in", case) for name in pairs[::2]]
+    own = [Study.parse(text, name, []).cases()[0].parameters for name, text in studies.items()]
+    assert {about["workload.load"] for about in own} == {0.6}
+    compiled = [about["scheme.transport.compiled"] for about in own[1::2]]
+    assert compiled == [case == "compiled"] * 4

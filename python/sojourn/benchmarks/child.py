@@ -1,6 +1,6 @@
 """One benchmark in a separate process, whose peak memory is the benchmark's.
 
-Reads `{"study", "source", "overrides", "figures"}` as JSON from standard input; prints
+Reads `{"study", "source", "overrides", "figures", "begin"}` as JSON from standard input; prints
 `{"counts", "cpu_s", "peak_mb"}`, the counts by figure. Imports nothing of sojourn but the engine.
 """
 
@@ -20,6 +20,9 @@ def main() -> None:
     task = json.load(sys.stdin)
     overrides = [(path, value) for path, value in task["overrides"]]
     case = Study.parse(task["study"], task["source"], overrides).cases()[0]
+    if task["begin"]:
+        begin = [(path, value) for path, value in task["begin"]]
+        Study.parse(task["study"], task["source"], begin).cases()[0].run(0, Progress(), rows=False)
     start = time.thread_time()
     outcome = case.run(0, Progress(), rows=False)
     cpu_s = time.thread_time() - start

@@ -16,6 +16,7 @@ from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.terminal import print_table
 from sojourn._internal.units import NS_PER_S, number
 from sojourn._internal.vocabulary import models
+from sojourn.benchmarks import controllers
 
 _CHILD = [sys.executable, "-m", "sojourn.benchmarks.child"]
 # Every model's event loop is a function of this name, and what may take its place begins with it.
@@ -75,8 +76,11 @@ def studies(model: str, case: str | None = None, *, besides: Iterable[str] = ())
     }
     if case is None:
         return found
+    if model == "fabric" and case in controllers.CASES:
+        return controllers.studies(case)
     if case not in found:
-        near = [*found, *(besides if model == "mail" else ())]
+        own = {"mail": besides, "fabric": controllers.CASES}
+        near = [*found, *own.get(model, ())]
         raise InputError(f"no benchmark {case!r}{did_you_mean(case, near)}")
     return {case: found[case]}
 
@@ -105,10 +109,14 @@ def measure(
     """
     work = models()[model].work
     figures = list(work.values())
+    # Code of Python is compiled before the run is timed; valgrind would count the interpreter too.
+    has_code = _has_code(study)
+    begin = controllers.BEGIN if has_code else []
+    instructions = instructions and not has_code
     runs = []
     for attempt in range(repeat):
         say(f"{name}: run {attempt + 1} of {repeat}")
-        runs.append(_child(name, _CHILD, study, [], figures)[0])
+        runs.append(_child(name, _CHILD, study, [], figures, begin)[0])
     best = min(runs, key=lambda run: run["cpu_s"])
     unit, figure = next((u, f) for u, f in work.items() if best["counts"][f])
     units = best["counts"][figure]
@@ -155,9 +163,19 @@ def _child(
     study: str,
     overrides: list[tuple[str, str]],
     figures: list[str],
+    begin: list[tuple[str, str]] | None = None,
 ) -> tuple[dict[str, Any], str]:
-    """What one process measured, and what it said on standard error."""
-    task = {"study": study, "source": name, "overrides": overrides, "figures": figures}
+    """What one process measured, and what it said on standard error.
+
+    Where there is `begin`, the study runs with these overrides before it is timed.
+    """
+    task = {
+        "study": study,
+        "source": name,
+        "overrides": overrides,
+        "figures": figures,
+        "begin": begin,
+    }
     done = subprocess.run(  # noqa: S603 - our own interpreter and valgrind
         command, input=json.dumps(task), capture_output=True, text=True, check=False
     )
@@ -165,6 +183,13 @@ def _child(
         last = (done.stderr.splitlines() or ["it said nothing"])[-1]
         raise InputError(f"benchmark {name!r} ended with {done.returncode}: {last}")
     return json.loads(done.stdout), done.stderr
+
+
+def _has_code(study: str) -> bool:
+    """Whether a study has a transport of Python."""
+    scheme = tomllib.loads(study).get("scheme")
+    transport = scheme.get("transport") if isinstance(scheme, dict) else None
+    return isinstance(transport, dict) and transport["kind"] == "python"
 
 
 def _brief(study: str) -> list[tuple[str, str]]:

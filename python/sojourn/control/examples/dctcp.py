@@ -30,9 +30,10 @@ class Dctcp(Control):
             self._arrived = 0
             self._marked = 0
             self._observed = ack.snd_nxt
-        if not ack.marked:
-            super().acked(ack)
-        elif ack.snd_una >= self._reduced:
-            self.cwnd = max(self.cwnd * (1.0 - self._alpha / 2.0), 1.0)
-            self.ssthresh = max(self.cwnd, 2.0)
-            self._reduced = ack.snd_nxt + 1
+        if ack.marked:
+            if ack.snd_una >= self._reduced:
+                self.cwnd = max(self.cwnd * (1.0 - self._alpha / 2.0), 1.0)
+                self.ssthresh = max(self.cwnd, 2.0)
+                self._reduced = ack.snd_nxt + 1
+        elif ack.cumulative > 0:
+            self.grow(ack)
