@@ -24,6 +24,18 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 
+    /// Learns what its files are; `first` are the streams of its first replication. Called once, when their
+    /// places are known and nothing has been counted.
+    fn load(&mut self, _first: Streams) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Sees to it that the tables that a replication reads, and that a run keeps, are in a folder. Returns
+    /// whether there are such.
+    fn keep(&self, _: Streams, _folder: &str) -> Result<bool, Refusal> {
+        Ok(false)
+    }
+
     /// The number of jobs of a replication, no more than memory holds. Checks everything and draws
     /// nothing: a case that this accepts can be [`run`](Model::run).
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;

@@ -3,7 +3,7 @@
 //! - [`topology`]: hosts, switches, links and shortest paths; [`path`]: which path;
 //! - [`switch_memory`]: what the ports of a switch share; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
-//! - [`workload`]: which flows arrive when;
+//! - [`workload`]: which flows arrive when; [`python`]: what of it only Python can read or draw;
 //! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
 pub mod case;
@@ -17,6 +17,7 @@ mod lists;
 mod model;
 pub mod packet;
 pub mod path;
+pub mod python;
 pub mod queue;
 mod rows;
 pub mod scheme;

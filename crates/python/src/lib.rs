@@ -2,6 +2,7 @@
 
 mod array_plan;
 mod fabric_estimate;
+mod interpreter;
 mod mail;
 mod maillog;
 mod reception;
@@ -135,6 +136,10 @@ impl Case {
         let report = report.map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
+    }
+
+    fn keep(&self, replication: u32, folder: &str) -> PyResult<bool> {
+        self.0.keep(replication, folder).map_err(refused)
     }
 
     fn known<'py>(&self, py: Python<'py>, percentiles: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
@@ -320,6 +325,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    study::python::install(Box::new(interpreter::Python3));
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<array_plan::Plan>()?;

@@ -4,6 +4,7 @@
 //! - [`Plan`]: a study of an array with a target, and what its disks cost;
 //! - [`Estimate`]: a study of fabrics that are estimated from their links;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
+//! - [`python`]: what of a study only Python can read or run;
 //! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented;
 //! - [`schema`]: the JSON Schema of study files, for editors;
@@ -24,6 +25,7 @@ mod vocabulary;
 pub use array_plan::{Offer, Plan, Target, Wanted};
 pub use error::SpecError;
 pub use fabric_estimate::{Decomposition, Estimate, LinkTimes};
+pub use model::python;
 pub use registry::registry;
 pub use schema::schema;
 pub use settings::read_settings;

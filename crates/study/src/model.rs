@@ -5,6 +5,8 @@ use sojourn_core::model::{Model, Topic};
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Shape, Table, Value};
 use std::fmt;
 
+pub use sojourn_fabric::python;
+
 /// All models. The first is that of a study that names none.
 pub(crate) const MODELS: &[ModelEntry] = &[
     ModelEntry::of::<sojourn_fabric::FabricCase>(),

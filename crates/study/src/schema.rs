@@ -136,6 +136,7 @@ impl Schema {
                     table
                 })
             }
+            Shape::Settings => json!({ "type": "object" }),
             Shape::Kind { what, key, entries, other } => {
                 let of = (*entries as usize, Part::Value);
                 self.defined(of, what, |schema| schema.kinds(what, key, *entries, *other))
@@ -208,6 +209,7 @@ impl Schema {
                 })]
             }
             Shape::Any(shapes) => shapes.iter().map(|shape| self.swept(shape)).collect(),
+            Shape::Settings => vec![json!({ "type": "object" })],
             _ => Vec::new(),
         };
         match inside.is_empty() {
