@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sojourn_core::parameters::{Table, Value};
 use sojourn_study::python::{Call, FlowColumn, FlowColumns, Interpreter};
+use std::cell::RefCell;
 
 /// This process's Python, with the modules of the package.
 pub(crate) struct Python3;
@@ -25,9 +26,7 @@ impl Interpreter for Python3 {
     }
 
     fn draw(&self, call: &Call<'_>) -> Result<FlowColumns, String> {
-        asked(|py| {
-            columns(&py.import(FUNCTIONS)?.call_method1("draw", (arguments(py, call)?,))?)
-        })
+        asked(|py| columns(&py.import(FUNCTIONS)?.call_method1("draw", (arguments(py, call)?,))?))
     }
 
     fn draw_into(&self, call: &Call<'_>, folder: &str, key: &str) -> Result<(), String> {
@@ -46,15 +45,28 @@ impl Interpreter for Python3 {
     }
 }
 
-/// What Python answers, or the message of its exception. Ctrl-C comes up again when Python goes on.
+thread_local! {
+    /// A Ctrl-C that ended a call: a refusal on the way back to Python, which has room for a message alone.
+    static INTERRUPT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// The Ctrl-C that ended a call on this thread, if one did; what was refused then was not refused.
+pub(crate) fn interrupt() -> Option<PyErr> {
+    INTERRUPT.take()
+}
+
+/// What Python answers, or the message of its exception. After a Ctrl-C nothing is asked any more.
 fn asked<T>(ask: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, String> {
+    if INTERRUPT.with_borrow(Option::is_some) {
+        return Err("interrupted".to_owned());
+    }
     Python::attach(|py| {
         ask(py).map_err(|error| {
+            let message = error.value(py).to_string();
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                // SAFETY: it asks for nothing but a thread that is attached, and cannot fail.
-                unsafe { pyo3::ffi::PyErr_SetInterrupt() };
+                INTERRUPT.set(Some(error));
             }
-            error.value(py).to_string()
+            message
         })
     })
 }

@@ -34,7 +34,7 @@ create_exception!(
 );
 
 fn refused(error: study::SpecError) -> PyErr {
-    SpecError::new_err(error.to_string())
+    interpreter::interrupt().unwrap_or_else(|| SpecError::new_err(error.to_string()))
 }
 
 /// Returns what was read; warns where its study has a hint for its author.

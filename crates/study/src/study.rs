@@ -123,9 +123,8 @@ impl Study {
         let first = Streams::new(run.seed, 0);
         let mut read = Vec::with_capacity(points.len());
         for point in &points {
-            let case =
-                sweep::tree(&given, &axes, point)
-                    .and_then(|tree| read_case(entry, &tree, &base, first));
+            let case = sweep::tree(&given, &axes, point)
+                .and_then(|tree| read_case(entry, &tree, &base, first));
             match case {
                 Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
                     return Err(refuse(refusal));

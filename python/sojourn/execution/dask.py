@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import median
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypeVar
 
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a worker has of a study: its text, and the tables of flows of its run, by their names."""
+    """What a worker has of a study: its text, and its run's tables of flows, by their names."""
 
     study: str
     flows: tuple[tuple[str, bytes], ...]

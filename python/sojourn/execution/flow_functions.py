@@ -1,4 +1,4 @@
-"""Functions of a user that draw flows: `workload = { kind = "python", file = ..., function = ... }`.
+"""Functions of a user that draw flows: `workload = { kind = "python", file = "flows.py", ... }`.
 
 The compiled half calls `draw` to check a study, and `draw_into` to keep what a run reads. Each call
 runs the file anew, so that no state goes from one case to another.
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from threading import RLock
 from traceback import extract_tb
 from typing import Any, TypedDict
 
@@ -18,6 +19,9 @@ import pyarrow as pa
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.files import read_text
 from sojourn.store import flow_tables
+
+# Where standard output goes is the whole process's business.
+_running = RLock()
 
 
 class Call(TypedDict):
@@ -109,7 +113,7 @@ def _refuse_other_arguments(
 def _run(path: Path, call: Callable[[], object]) -> object:
     """What a call of a user's code gives; what it prints goes to standard error."""
     try:
-        with redirect_stdout(sys.stderr):
+        with _running, redirect_stdout(sys.stderr):
             return call()
     except KeyboardInterrupt:
         raise

@@ -43,4 +43,5 @@ def kept(cases: Sequence[Case], tasks: Sequence[Task], directory: RunDirectory) 
     wanted = {(case.index, 0): case for case in cases}
     wanted |= {(task.case.index, task.replication): task.case for task in tasks}
     folder = str(directory.flows)
-    return any([case.keep(replication, folder) for (_, replication), case in wanted.items()])
+    found = [case.keep(replication, folder) for (_, replication), case in wanted.items()]
+    return any(found)

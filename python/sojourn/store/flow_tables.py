@@ -73,7 +73,7 @@ def drawn(folder: str, key: str) -> str:
     found = sorted(Path(folder).glob(f"{key}-*.parquet"))
     if not found:
         raise InputError(
-            "it has none for this seed, replication, fabric and `set`; `drawn = \"none\"` has the"
+            'it has none for this seed, replication, fabric and `set`; `drawn = "none"` has the'
             " function draw them"
         )
     _expect(found[0], found[0].stem.partition("-")[2])
@@ -147,7 +147,9 @@ def _arrays(column: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None
     if pa.types.is_integer(column.type):
         missing = rows.numbers(column.is_null().cast(pa.uint8())).astype(np.bool_)
         return rows.numbers(pc.fill_null(column, 0)), missing if column.null_count else None
-    texts = pa.concat_arrays([pc.fill_null(column, "")])  # from its beginning, whatever it was cut of
+    texts = pa.concat_arrays(
+        [pc.fill_null(column, "")]
+    )  # from its beginning, whatever it was cut of
     _, begins, octets = texts.buffers()
     if not len(texts):
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
@@ -158,11 +160,11 @@ def _arrays(column: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None
 
 def _values(name: str, column: object) -> pa.Array:
     """A column of a dictionary."""
-    if isinstance(column, pa.Array | pa.ChunkedArray):
+    if isinstance(column, pa.ChunkedArray):
         return column
     try:
-        return pa.array(np.asarray(column))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+        return pa.array(column)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         expected = "one of numbers or texts"
         raise InputError(f"column {name!r}, expected {expected}: {_first_line(error)}") from None
 
@@ -202,7 +204,7 @@ def _expect(path: Path, expected: str | None) -> None:
 
 
 def _a(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else f"an object of the type {type(value).__name__}"
 
 
 def _first_line(error: Exception) -> str:

@@ -129,7 +129,8 @@ pub(super) fn flows(table: &FlowColumns, context: &WorkloadContext<'_>) -> Resul
     let names: Vec<&str> = table.names.iter().map(String::as_str).collect();
     let columns = Columns::read(&names)
         .map_err(|what| format!("a table of flows, but among its columns: {what}"))?;
-    let rows = (0..table.rows).map(|number| Ok((Place { noun: "row", number }, Row(table, number))));
+    let rows =
+        (0..table.rows).map(|number| Ok((Place { noun: "row", number }, Row(table, number))));
     let drawn = list::read(&columns, rows, context.graph.hosts(), context.largest_flow())
         .map_err(|error| format!("a table of flows, but in its {error}"))?;
     match drawn.flows.is_empty() {

@@ -46,6 +46,11 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// What to add to a message about a whole number that was expected.
+    pub(super) fn hint(self) -> &'static str {
+        if let Cell::Number(_) = self { ", in a column of whole numbers" } else { "" }
+    }
+
     /// A number.
     fn number(self) -> Option<f64> {
         match self {

@@ -122,7 +122,10 @@ impl Columns {
     ) -> Result<Line, String> {
         let host = |name: &str, cell: Cell<'_>| match cell.whole::<u16>() {
             Some(host) if usize::from(host) < hosts => Ok(host),
-            _ => Err(format!("{name} {cell}, expected a host from 0 to {}", hosts - 1)),
+            _ => {
+                let (most, hint) = (hosts - 1, cell.hint());
+                Err(format!("{name} {cell}, expected a host from 0 to {most}{hint}"))
+            }
         };
         let from = host("src", row.cell(self.src))?;
         let to = host("dst", row.cell(self.dst))?;
@@ -132,7 +135,7 @@ impl Columns {
         let most = MAX_BYTES.min(largest);
         let size = row.cell(self.size);
         let bytes = (size.whole::<u64>().filter(|bytes| (1..=most).contains(bytes)))
-            .ok_or_else(|| format!("size_bytes {size}, expected 1 to {most}"))?;
+            .ok_or_else(|| format!("size_bytes {size}, expected 1 to {most}{}", size.hint()))?;
         let after = names(&cell(row, self.after).name());
         let waits = !after.is_empty();
         let arrived = Time::ZERO + self.arrival(row, waits)?;
@@ -237,7 +240,7 @@ fn class(given: Cell<'_>) -> Result<u8, String> {
         return Ok(0);
     }
     (given.whole::<u8>().filter(|class| usize::from(*class) < CLASSES))
-        .ok_or_else(|| format!("class {given}, expected 0 to {}", CLASSES - 1))
+        .ok_or_else(|| format!("class {given}, expected 0 to {}{}", CLASSES - 1, given.hint()))
 }
 
 fn id(given: &str) -> Result<String, String> {
