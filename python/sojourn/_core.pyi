@@ -149,6 +149,16 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
+    def keep(self, replication: int, folder: str) -> bool:
+        """See to it that the tables of flows that a replication reads are in a folder.
+
+        Returns:
+            Whether there are such.
+
+        Raises:
+            SpecError: one cannot be read, drawn or written.
+        """
+
     def known(self, percentiles: list[float]) -> dict[str, int | float | str]:
         """What is known of an array's sojourn times without simulating them.
 

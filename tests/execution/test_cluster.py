@@ -69,6 +69,31 @@ def test_the_rows_are_those_of_a_local_run(command, study, tmp_path, dask):
     assert "all finished before" in again.out
 
 
+def test_flows_from_python_are_sent_along(command, tmp_path, dask):
+    """Workers look neither for the code nor for the run directory: they have their own folders."""
+    (tmp_path / "flows.py").write_text(
+        "def arrivals(hosts, rates, random, load):\n"
+        "    src = random.integers(0, hosts, 20)\n"
+        "    time = random.exponential(1e-4 / load, 20).cumsum()\n"
+        "    return {'src': src, 'dst': (src + 1) % hosts, 'size_bytes': [9000] * 20,"
+        " 'arrival_s': time}\n"
+    )
+    drawn = '{ kind = "python", file = "flows.py", function = "arrivals" }'
+    study = tmp_path / "drawn.toml"
+    study.write_text(STUDY.partition("[workload]")[0].replace("[top", f"workload = {drawn}\n[top"))
+    words = ("run", study, "--replications", 2, "--set", "sweep.workload.set.load=[0.2, 0.6]")
+    here, there, again = tmp_path / "here", tmp_path / "there", tmp_path / "again"
+    assert command(*words, "--out", here).code == 0
+    cluster = ("--scheduler", dask.scheduler_address)
+    result = command(*words, "--out", there, *cluster)
+    assert (result.code, result.err) == (0, "")
+    assert len(row_bytes(here)) == 4
+    assert row_bytes(there) == row_bytes(here)
+    (tmp_path / "flows.py").unlink()
+    assert command("run", here / "study.toml", "--out", again, *cluster).code == 0
+    assert row_bytes(again) == row_bytes(here)
+
+
 def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask, capsys):
     larger = {"workload.flows": 600}
     here = sojourn.run(study, out=tmp_path / "here", overrides=larger)

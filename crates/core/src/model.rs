@@ -24,9 +24,16 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 
-    /// Loads the code in those files that have code; its parameters are then those of the model.
-    fn load(&mut self) -> Result<(), Refusal> {
+    /// Learns what its files are; `first` are the streams of its first replication. Called once, when their
+    /// places are known and nothing has been counted.
+    fn load(&mut self, _first: Streams) -> Result<(), Refusal> {
         Ok(())
+    }
+
+    /// Sees to it that the tables that a replication reads, and that a run keeps, are in a folder. Returns
+    /// whether there are such.
+    fn keep(&self, _: Streams, _folder: &str) -> Result<bool, Refusal> {
+        Ok(false)
     }
 
     /// The number of jobs of a replication, no more than memory holds. Checks everything and draws

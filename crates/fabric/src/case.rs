@@ -170,12 +170,30 @@ impl FabricCase {
     pub fn files(&mut self) -> impl Iterator<Item = &mut String> {
         let FabricCase { workload, background, scheme, .. } = self;
         let workloads = [Some(workload), background.as_mut()].into_iter().flatten();
-        workloads.filter_map(Workload::file).chain(scheme.files())
+        workloads.flat_map(Workload::files).chain(scheme.files())
     }
 
-    /// Loads the Python code that it names.
-    pub fn load(&mut self) -> Result<(), Refusal> {
+    /// Learns what its files are; `first` are the streams of the first replication. Called once, before
+    /// anything is counted or drawn.
+    pub fn load(&mut self, first: Streams) -> Result<(), Refusal> {
+        let graph = self.topology.graph();
+        let rates: Vec<u64> = graph.nics().map(|link| link.rate.bits_per_second()).collect();
+        let branches: Vec<Streams> = self.branches(first).collect();
+        let sources = [Some(&mut self.workload), self.background.as_mut()].into_iter().flatten();
+        for ((key, source), own) in PART_NAMES.into_iter().zip(sources).zip(branches) {
+            source.load(&rates, own).map_err(|refusal| refusal.under(key))?;
+        }
         self.scheme.load().map_err(|refusal| refusal.under("scheme"))
+    }
+
+    /// Sees to it that the tables of flows that a replication reads are in a folder. Returns whether there are
+    /// such.
+    pub fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
+        let mut any = false;
+        for ((key, source), own) in self.sources().zip(self.branches(streams)) {
+            any |= source.keep(own, folder).map_err(|refusal| refusal.under(key))?;
+        }
+        Ok(any)
     }
 
     /// How many jobs will arrive in each replication. Reads and checks every file that the case

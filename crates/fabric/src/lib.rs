@@ -3,7 +3,7 @@
 //! - [`topology`]: hosts, switches, links and shortest paths; [`path`]: which path;
 //! - [`switch_memory`]: what the ports of a switch share; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
-//! - [`workload`]: which flows arrive when; [`python`]: code in Python files;
+//! - [`workload`]: which flows arrive when; [`python`]: what of all this is in Python or Parquet files;
 //! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
 pub mod case;

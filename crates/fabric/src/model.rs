@@ -43,8 +43,12 @@ impl Model for FabricCase {
         self.files().collect()
     }
 
-    fn load(&mut self) -> Result<(), Refusal> {
-        self.load()
+    fn load(&mut self, first: Streams) -> Result<(), Refusal> {
+        self.load(first)
+    }
+
+    fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
+        self.keep(streams, folder)
     }
 
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {

@@ -3,6 +3,7 @@
 mod array_plan;
 mod control;
 mod fabric_estimate;
+mod interpreter;
 mod mail;
 mod maillog;
 mod progress;
@@ -41,7 +42,7 @@ create_exception!(
 );
 
 fn refused(error: study::SpecError) -> PyErr {
-    SpecError::new_err(error.to_string())
+    interpreter::interrupt().unwrap_or_else(|| SpecError::new_err(error.to_string()))
 }
 
 /// Returns what was read; warns where its study has a hint for its author.
@@ -143,6 +144,10 @@ impl Case {
         let report = progress.watch(py, run)?.map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
+    }
+
+    fn keep(&self, replication: u32, folder: &str) -> PyResult<bool> {
+        self.0.keep(replication, folder).map_err(refused)
     }
 
     fn known<'py>(&self, py: Python<'py>, percentiles: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
@@ -292,7 +297,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    sojourn_fabric::python::install(control::Cpython);
+    sojourn_fabric::python::install(Box::new(interpreter::Python3));
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<array_plan::Plan>()?;

@@ -136,7 +136,7 @@ impl Schema {
                     table
                 })
             }
-            Shape::AnyTable => json!({ "type": "object" }),
+            Shape::Settings => json!({ "type": "object" }),
             Shape::Kind { what, key, entries, other } => {
                 let of = (*entries as usize, Part::Value);
                 self.defined(of, what, |schema| schema.kinds(what, key, *entries, *other))
@@ -209,7 +209,7 @@ impl Schema {
                 })]
             }
             Shape::Any(shapes) => shapes.iter().map(|shape| self.swept(shape)).collect(),
-            Shape::AnyTable => vec![self.value(shape)],
+            Shape::Settings => vec![json!({ "type": "object" })],
             _ => Vec::new(),
         };
         match inside.is_empty() {

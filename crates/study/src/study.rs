@@ -120,10 +120,11 @@ impl Study {
         let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
         let points = sweep::cross(&axes);
+        let first = Streams::new(run.seed, 0);
         let mut read = Vec::with_capacity(points.len());
         for point in &points {
-            let case =
-                sweep::tree(&given, &axes, point).and_then(|tree| read_case(entry, &tree, &base));
+            let case = sweep::tree(&given, &axes, point)
+                .and_then(|tree| read_case(entry, &tree, &base, first));
             match case {
                 Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
                     return Err(refuse(refusal));
@@ -224,11 +225,12 @@ fn split(root: &Table) -> (Table, Table) {
     (head, model)
 }
 
-/// The model's part of a case, and how many jobs it has.
+/// The model's part of a case, and how many jobs its `first` replication has.
 fn read_case(
     entry: ModelEntry,
     root: &Table,
     base: &Path,
+    first: Streams,
 ) -> Result<(Box<dyn Model>, usize), Refusal> {
     let mut model = (entry.read)(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
@@ -240,7 +242,7 @@ fn read_case(
     for file in model.files() {
         *file = located(base, file);
     }
-    model.load()?;
+    model.load(first)?;
     let jobs = model.count(&open)?;
     Ok((model, jobs))
 }
@@ -301,6 +303,13 @@ impl Case {
         self.model
             .run(self.streams(replication), &open, keep, threads, progress)
             .map_err(|refusal| self.refused(&refusal))
+    }
+
+    /// Sees to it that the tables that a replication reads, and that a run keeps, are in a folder. Returns
+    /// whether there are such.
+    pub fn keep(&self, replication: u32, folder: &str) -> Result<bool, SpecError> {
+        let kept = self.model.keep(self.streams(replication), folder);
+        kept.map_err(|refusal| self.refused(&refusal))
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator

@@ -295,7 +295,10 @@ pub(crate) fn in_full(axes: &[Axis], part: &str) -> bool {
     axes.iter().all(|axis| axis.is_plain()) || matches!(axes[..], [only] if only.path.len() == 1)
 }
 
-/// `given` as `resolved` writes it, with no more set than was given.
+/// Keys that say which file was found: they are written whether they were given or not.
+const FOUND: [&str; 2] = ["sha256", "drawn"];
+
+/// `given` as `resolved` writes it, with no more set than was given and found.
 pub(crate) fn normal(given: &Value, resolved: &Value) -> Value {
     match (given, resolved) {
         (Value::Table(given), Value::Table(resolved)) => {
@@ -303,6 +306,10 @@ pub(crate) fn normal(given: &Value, resolved: &Value) -> Value {
             for (key, value) in given.iter() {
                 let known = resolved.get(key);
                 table.set(key, known.map_or(value.clone(), |known| normal(value, known)));
+            }
+            if given.get("kind") == resolved.get("kind") {
+                let found = FOUND.iter().filter_map(|key| Some((key, resolved.get(key)?)));
+                found.for_each(|(key, value)| table.set(key, value.clone()));
             }
             Value::Table(table)
         }

@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -17,6 +18,7 @@ from sojourn._internal.formats import toml_lines, toml_value
 from sojourn.analysis.precision import Precision, judge
 from sojourn.api.handles import Run
 from sojourn.execution import studies
+from sojourn.execution.flows import handed_over
 from sojourn.store.run_directory import RunDirectory
 
 Parsed = TypeVar("Parsed")
@@ -32,6 +34,7 @@ def run(
     jobs: int | None = None,
     threads: int = 1,
     overrides: Mapping[str, object] | None = None,
+    flows: object = None,
 ) -> Run:
     """Run a study, or what is left of it.
 
@@ -49,22 +52,52 @@ def run(
         jobs: how many cases at a time; by default as many as there are processors for.
         threads: how many each case may have, where packets cross a fabric; the rows are the same.
         overrides: values put over the study's, by dotted path: `{"workload.load": 0.7}`.
+        flows: in place of the study's workload, a table with the columns of a CSV file of flows: of
+            pandas, Arrow, or a dictionary of NumPy arrays. Times are texts with a unit, or numbers
+            in columns such as `arrival_s` and `arrival_ps`. The run directory keeps it.
 
     Returns:
         The finished run.
 
     Raises:
         SpecError: the study cannot be run as written.
-        InputError: a file is missing, or `out` cannot be written or holds something else.
+        InputError: a file is missing, `flows` is no table, or `out` cannot be written or holds
+            something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
     text, source = text_of(study)
-    parsed = overridden(
-        lambda pairs: studies.parse(text, source, pairs, seed=seed, replications=replications),
-        overrides,
-    )
     if not isinstance(precision, Precision | None):
         precision = Precision.read(str(precision))
+    with nullcontext() if flows is None else handed_over(flows) as workload:
+        given = {"workload": workload, **(overrides or {})} if workload else overrides
+        try:
+            parsed = overridden(
+                lambda pairs: studies.parse(
+                    text, source, pairs, seed=seed, replications=replications
+                ),
+                given,
+            )
+        except SpecError as error:
+            raise SpecError(_of_flows(str(error), workload)) from None
+        return _run(parsed, out, precision, jobs=jobs, threads=threads)
+
+
+def _of_flows(message: str, workload: Mapping[str, object] | None) -> str:
+    """A message about flows that were handed over, without the file that they were put into."""
+    if not workload or str(workload["file"]) not in message:
+        return message
+    return f"flows, expected {message.partition(', expected ')[2]}"
+
+
+def _run(
+    parsed: Study,
+    out: str | Path | None,
+    precision: Precision | None,
+    *,
+    jobs: int | None,
+    threads: int,
+) -> Run:
+    """Run a study in the directory `out`, or in one that the `Run` holds."""
     if out is not None:
         return _simulated(parsed, Path(out), precision, jobs=jobs, threads=threads)
     path = Path(mkdtemp(prefix="sojourn-"))
@@ -123,7 +156,7 @@ def _simulated(
     if asked is not None:
         judged = judge(asked, directory, finished.ledger)
         if not judged.reached:
-            warnings.warn("\n".join(judged.lines()), stacklevel=3)
+            warnings.warn("\n".join(judged.lines()), stacklevel=4)
     return finished
 
 

@@ -13,6 +13,7 @@ from threading import Lock
 
 from sojourn._core import Decomposition, Estimate, Progress
 from sojourn._internal.vocabulary import jobs_of
+from sojourn.execution import flows
 from sojourn.execution.execute import (
     Observer,
     Paced,
@@ -39,11 +40,15 @@ SAID = (
 
 @dataclass(frozen=True)
 class Part:
-    """One replication of a case of an estimate, as a process that simulates links receives it."""
+    """One replication of a case of an estimate, as a process that simulates links receives it.
+
+    `source` is the file of the study, beside which the files lie that it names.
+    """
 
     study: str
     case: int
     replication: int
+    source: str = "study.toml"
 
 
 def simulate(part: Part, links: Sequence[int]) -> list[LinkTimes]:
@@ -70,7 +75,7 @@ def decomposed(part: Part) -> Decomposition:
 
 @lru_cache(maxsize=1)
 def _draw(part: Part) -> Decomposition:
-    parsed = Estimate.parse(part.study, "study.toml", [])
+    parsed = Estimate.parse(part.study, part.source, [])
     return parsed.decompose(parsed.study.cases()[part.case], part.replication)
 
 
@@ -118,6 +123,7 @@ def run(
         ledger = directory.finished()
         tasks = unfinished(estimate.study, ledger)
         directory.sign(meta, finished=not tasks)
+        flows.kept(estimate.study.cases(), tasks, directory)
         with reporter(jobs_of(estimate.study.model)) as observer:
             links = Links(estimate, study, where)
             execute(tasks, ledger, directory, place=links, observer=observer)
@@ -158,7 +164,7 @@ class Links:
     ) -> Record:
         case, replication = task.case, task.replication
         wall, cpu = time.perf_counter(), time.thread_time()
-        part = Part(self.study, case.index, replication)
+        part = Part(self.study, case.index, replication, str(directory.study))
         whole = decomposed(part)
         links = whole.links()
         found = kept.read(set(links))

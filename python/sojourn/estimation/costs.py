@@ -4,11 +4,15 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sojourn import estimation as estimating
 from sojourn._core import Cancelled, Estimate
 from sojourn._internal.units import number
 from sojourn.execution.execute import Task
+from sojourn.execution.flows import kept
+from sojourn.store.run_directory import RunDirectory
 
 _PILOTS = 4
 _EACH_S = 0.5
@@ -57,14 +61,18 @@ def predict(estimate: Estimate, tasks: Sequence[Task]) -> Costs:
     chosen = tasks[:: max(1, -(-len(tasks) // _PILOTS))]
     study = estimate.resolved()
     exact, links, jobs = 0.0, 0.0, 0
-    for task in chosen:
-        part = estimating.Part(study, task.case.index, task.replication)
-        whole_s = _exact_s(Task(task.case, task.replication))
-        before = time.thread_time()
-        whole, alone = estimating.decomposed(part).crossings()
-        exact += whole_s
-        links += time.thread_time() - before + whole_s * alone / max(whole, 1)
-        jobs += task.case.jobs
+    with TemporaryDirectory(prefix="sojourn-") as folder:
+        directory = RunDirectory(Path(folder))
+        kept(estimate.study.cases(), chosen, directory)
+        for task in chosen:
+            index, replication = task.case.index, task.replication
+            part = estimating.Part(study, index, replication, str(directory.study))
+            whole_s = _exact_s(Task(task.case, replication))
+            before = time.thread_time()
+            whole, alone = estimating.decomposed(part).crossings()
+            exact += whole_s
+            links += time.thread_time() - before + whole_s * alone / max(whole, 1)
+            jobs += task.case.jobs
     all_of_them = sum(task.case.jobs for task in tasks) / max(jobs, 1)
     return Costs(exact * all_of_them, links * all_of_them)
 

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypeVar
 
 from sojourn._core import Case, Progress, Study
@@ -52,6 +54,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Sent:
+    """What a worker has of a study: its text, and its run's tables of flows, by their names."""
+
+    study: str
+    flows: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True)
 class Cluster:
     """Workers that a scheduler at an address has, for the cases of one study."""
 
@@ -77,7 +87,7 @@ class Cluster:
             cases = {(task.case.index, task.replication): task.case for task in tasks}
             status = Status(len(ledger) + len(tasks), len(ledger), sum(t.case.jobs for t in tasks))
             try:
-                for outcome in self._outcomes(client, tasks):
+                for outcome in self._outcomes(client, tasks, directory):
                     case = cases[outcome.case, outcome.replication]
                     ledger.add(_kept(directory, case, outcome))
                     write()
@@ -102,9 +112,13 @@ class Cluster:
 
             yield from self._batches(client, items, submit)
 
-    def _outcomes(self, client: Client, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def _outcomes(
+        self, client: Client, tasks: Sequence[Task], directory: RunDirectory
+    ) -> Iterator[Outcome]:
         """What comes back, as it does."""
-        study = client.scatter(self.study, broadcast=True, hash=True)
+        tables = sorted(directory.flows.glob("*.parquet"))
+        sent = Sent(self.study, tuple((table.name, table.read_bytes()) for table in tables))
+        study = client.scatter(sent, broadcast=True, hash=True)
 
         def submit(batch: list[Task]) -> Any:
             keys = [(task.case.index, task.replication) for task in batch]
@@ -250,7 +264,7 @@ def _kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Any:
     )
 
 
-def _run(study: str, expected: str, keys: Sequence[tuple[int, int]]) -> list[Outcome]:
+def _run(sent: Sent, expected: str, keys: Sequence[tuple[int, int]]) -> list[Outcome]:
     """On a worker: simulate some cases of a study.
 
     Raises:
@@ -258,7 +272,7 @@ def _run(study: str, expected: str, keys: Sequence[tuple[int, int]]) -> list[Out
             been looked at.
     """
     _refuse_this_build(expected)
-    cases = _cases(study)
+    cases = _cases(sent).cases
     return [_one(cases[index], replication) for index, replication in keys]
 
 
@@ -287,9 +301,22 @@ def _one(case: Case, replication: int) -> Outcome:
     return Outcome(case.index, replication, found.columns, found.series, found.figures, wall, cpu)
 
 
+@dataclass(frozen=True)
+class _Unpacked:
+    """The cases of a study, and the folder of its tables, as long as they are needed."""
+
+    cases: Sequence[Case]
+    folder: TemporaryDirectory[str]
+
+
 @lru_cache(maxsize=4)
-def _cases(study: str) -> list[Case]:
-    return list(Study.parse(study, "study.toml", []).cases())
+def _cases(sent: Sent) -> _Unpacked:
+    folder = TemporaryDirectory(prefix="sojourn-flows-", ignore_cleanup_errors=True)
+    directory = RunDirectory(Path(folder.name))
+    directory.flows.mkdir()
+    for name, octets in sent.flows:
+        directory.flows.joinpath(name).write_bytes(octets)
+    return _Unpacked(Study.parse(sent.study, str(directory.study), []).cases(), folder)
 
 
 def _identity() -> str:

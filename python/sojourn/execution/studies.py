@@ -16,6 +16,7 @@ from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
+from sojourn.execution import flows
 from sojourn.execution.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.execution.progress import reporter
 from sojourn.store.ledger import Ledger
@@ -244,6 +245,9 @@ def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
 def _execute(
     study: Study, tasks: list[Task], ledger: Ledger, directory: RunDirectory, where: Place
 ) -> None:
+    if tasks and flows.kept(study.cases(), tasks, directory):
+        there = Study.parse(study.resolved(), str(directory.study), []).cases()
+        tasks = [Task(there[task.case.index], task.replication) for task in tasks]
     if tasks:
         with reporter(jobs_of(study.model)) as observer:
             execute(tasks, ledger, directory, place=where, observer=observer)

@@ -7,6 +7,7 @@ from sojourn._internal.errors import Interrupted
 from sojourn._internal.terminal import doing
 from sojourn._internal.units import clock, count
 from sojourn.execution.execute import Task, unfinished
+from sojourn.execution.flows import kept
 from sojourn.execution.studies import meta_of
 from sojourn.store.ledger import Record
 from sojourn.store.run_directory import RunDirectory
@@ -43,6 +44,7 @@ def measure_cases(
         ledger = directory.finished()
         tasks = unfinished(study, ledger)
         directory.sign(meta, finished=not tasks)
+        kept(study.cases(), tasks, directory)
         try:
             with doing() as say:
                 for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):

@@ -1,7 +1,8 @@
 """The run directory: what lies where, and who may write it.
 
 `study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
-a case and replication), and `series/*.parquet` likewise where stations were looked at. While an
+a case and replication), and `series/*.parquet` likewise where stations were looked at. Tables of
+flows that a study names or has drawn are in `flows/*.parquet`. While an
 estimate is under way, `links/*.parquet` hold those of its links that are done. Every file
 is written under a temporary name and renamed, so what is there is whole; a case is finished when
 its rows and its record are both there.
@@ -22,7 +23,7 @@ from sojourn._internal.files import write_text
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger
 
-_FOLDERS = ("rows", "series", "links")
+_FOLDERS = ("rows", "series", "links", "flows")
 # what all parts of a run have in common, beside the study
 _SAME = {"version": "the version of sojourn", "measured": "what was measured"}
 
@@ -59,6 +60,11 @@ class RunDirectory:
     def links(self, case: int, replication: int) -> Path:
         """The finished links of one case and replication of an estimate that is not finished."""
         return self.path / "links" / _file(case, replication)
+
+    @property
+    def flows(self) -> Path:
+        """The folder of the tables of flows that the study names or has drawn; not always there."""
+        return self.path / "flows"
 
     def ledger(self) -> Ledger:
         """The records of the cases whose rows are there.
@@ -150,8 +156,11 @@ class RunDirectory:
         """Remove a run of which nothing was kept; what is not its own stays."""
         folders = [self.path.joinpath(name) for name in _FOLDERS]
         there = [folder for folder in folders if folder.exists()]
-        if self.cases.exists() or any(any(folder.iterdir()) for folder in there):
+        results = [folder for folder in there if folder != self.flows]
+        if self.cases.exists() or any(any(folder.iterdir()) for folder in results):
             return
+        for table in self.flows.glob("*.parquet"):
+            table.unlink()
         for folder in there:
             folder.rmdir()
         for file in (self.study, self.meta):

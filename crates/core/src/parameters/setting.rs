@@ -1,6 +1,6 @@
 //! The types that a single setting can have.
 
-use super::{Refusal, Shape, Value};
+use super::{Refusal, Shape, Table, Value};
 use crate::Span;
 use crate::units::{Bytes, Frequency, Rate};
 use std::ops::RangeInclusive;
@@ -202,6 +202,25 @@ impl Setting for f64 {
     }
     fn write(&self) -> Option<Value> {
         Some(Value::Float(*self))
+    }
+}
+
+/// Settings that only those who read them know.
+impl Setting for Table {
+    fn expected() -> String {
+        "a table of settings".to_owned()
+    }
+    fn shape() -> Shape {
+        Shape::Settings
+    }
+    fn read(value: &Value) -> Result<Self, Refusal> {
+        match value {
+            Value::Table(table) => Ok(table.clone()),
+            _ => Err(Refusal::value(value, Self::expected())),
+        }
+    }
+    fn write(&self) -> Option<Value> {
+        Some(Value::Table(self.clone()))
     }
 }
 

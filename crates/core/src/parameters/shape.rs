@@ -32,8 +32,8 @@ pub enum Shape {
     Any(Vec<Shape>),
     /// A table of an entry's parameters.
     Table(fn() -> Entry),
-    /// A table of settings that are known only when files are read.
-    AnyTable,
+    /// A table of any settings.
+    Settings,
     /// The name of an entry, or a table with that name under a key and the entry's parameters, or
     /// with another name and other parameters.
     Kind {

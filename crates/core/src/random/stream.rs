@@ -6,7 +6,7 @@
 //! other. Generator: xoshiro256++ (Blackman and Vigna), seeded through SplitMix64.
 
 /// The source of all streams of one replication of one study.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
     seed: u64,
     replication: u64,

@@ -3,17 +3,21 @@
 mod bulk;
 mod csv;
 pub mod deadlines;
+mod function;
 mod graph;
 mod incast;
+mod list;
 pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
+mod table;
 mod training;
 
 pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadlines::{Deadline, FlowTerms};
+pub use function::{DrawnTables, Function};
 pub(crate) use graph::Role;
 pub use graph::{JobKind, MessageGraph};
 pub use incast::Incast;
@@ -21,6 +25,7 @@ pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
+pub use table::{Table as FlowTable, TableFile};
 pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
@@ -46,6 +51,8 @@ variants! {
         Permutation(Permutation),
         Incast(Incast),
         Csv(Csv),
+        Table(FlowTable),
+        Function(Function),
         Bulk(Bulk),
         Query(Queries),
         Training(Training),
@@ -164,9 +171,21 @@ trait Draw {
         Ok(false)
     }
 
-    /// The name of a file to read, if there is one.
-    fn file(&mut self) -> Option<&mut String> {
-        None
+    /// The names of files to read.
+    fn files(&mut self) -> Vec<&mut String> {
+        Vec::new()
+    }
+
+    /// Learns what its files are, the speeds of the hosts' links in bits a second, and the streams of the first
+    /// replication. Called once, before anything is counted or drawn.
+    fn load(&mut self, _rates: &[u64], _first: Streams) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Sees to it that the table that a replication reads, if it reads one, is in a folder of tables. Returns
+    /// whether it reads one.
+    fn keep(&self, _: Streams, _folder: &str) -> Result<bool, Refusal> {
+        Ok(false)
     }
 }
 
@@ -204,9 +223,21 @@ impl Workload {
         })
     }
 
-    /// The name of the file it reads, if it reads one.
-    pub fn file(&mut self) -> Option<&mut String> {
-        with_arrivals!(&mut self.arrivals, |params| params.file())
+    /// The names of the files that it reads.
+    pub fn files(&mut self) -> Vec<&mut String> {
+        with_arrivals!(&mut self.arrivals, |params| params.files())
+    }
+
+    /// Learns what its files are, and what it draws flows for: the speeds of the hosts' links in bits a second,
+    /// and the streams of the first replication.
+    pub(crate) fn load(&mut self, rates: &[u64], first: Streams) -> Result<(), Refusal> {
+        with_arrivals!(&mut self.arrivals, |params| params.load(rates, first))
+    }
+
+    /// Sees to it that the table that a replication reads, if it reads one, is in a folder of tables. Returns
+    /// whether it reads one.
+    pub(crate) fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
+        with_arrivals!(&self.arrivals, |params| params.keep(streams, folder))
     }
 
     /// Whether its jobs are flows that arrive at times known beforehand and end.

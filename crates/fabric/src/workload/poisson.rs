@@ -101,8 +101,8 @@ impl Draw for Poisson {
         true
     }
 
-    fn file(&mut self) -> Option<&mut String> {
-        is_file(&self.sizes).then_some(&mut self.sizes)
+    fn files(&mut self) -> Vec<&mut String> {
+        if is_file(&self.sizes) { vec![&mut self.sizes] } else { Vec::new() }
     }
 
     fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {

@@ -1,5 +1,4 @@
-//! Congestion controllers in Python files: the interpreter that the fabric asks for, and the two ways
-//! in which a class runs.
+//! Congestion controllers in Python files: how a class is loaded, and the two ways in which it runs.
 //!
 //! What a class may say is decided in Python (`sojourn.control`); here it is called.
 
@@ -20,7 +19,7 @@ use plain::PlainClass;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use sojourn_core::parameters::{Refusal, Value};
-use sojourn_fabric::python::{ControllerClass, Hooks, Interpreter, Named};
+use sojourn_fabric::python::{ControllerClass, Hooks, Named};
 use sojourn_fabric::transport::Window;
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -41,31 +40,27 @@ pub(crate) fn types_with_fields(
 /// The largest window, in packets.
 const LARGEST_WINDOW: f64 = 2_147_483_648.0;
 
-/// The interpreter that this module is loaded into.
-pub(crate) struct Cpython;
-
-impl Interpreter for Cpython {
-    fn controller(&self, named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
-        Python::attach(|py| {
-            let refused = |error: PyErr| {
-                let given = Value::Text(named.file.to_owned());
-                let expected = format!("a class to run: {}", error.value(py));
-                Refusal::value(&given, expected).under("file")
-            };
-            let definition = Definition::load(py, named).map_err(refused)?;
-            let values = ClassValues::read(&definition, named.set, py)?;
-            match named.compiled {
-                false => {
-                    let class = PlainClass::new(py, definition, values).map_err(refused)?;
-                    Ok(Arc::new(class) as Arc<dyn ControllerClass>)
-                }
-                true => {
-                    let class = CompiledClass::new(py, definition, values).map_err(refused)?;
-                    Ok(Arc::new(class) as Arc<dyn ControllerClass>)
-                }
+/// Loads a class that controls congestion.
+pub(crate) fn controller(named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
+    Python::attach(|py| {
+        let refused = |error: PyErr| {
+            let given = Value::Text(named.file.to_owned());
+            let expected = format!("a class to run: {}", error.value(py));
+            Refusal::value(&given, expected).under("file")
+        };
+        let definition = Definition::load(py, named).map_err(refused)?;
+        let values = ClassValues::read(&definition, named.set, py)?;
+        match named.compiled {
+            false => {
+                let class = PlainClass::new(py, definition, values).map_err(refused)?;
+                Ok(Arc::new(class) as Arc<dyn ControllerClass>)
             }
-        })
-    }
+            true => {
+                let class = CompiledClass::new(py, definition, values).map_err(refused)?;
+                Ok(Arc::new(class) as Arc<dyn ControllerClass>)
+            }
+        }
+    })
 }
 
 /// A class that `sojourn.control` has loaded and checked.

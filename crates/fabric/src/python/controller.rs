@@ -1,27 +1,11 @@
-//! Code in Python files that a study names, as far as a fabric uses it.
-//!
-//! The fabric knows no interpreter. The program that has one implements [`Interpreter`] and
-//! [installs](install) it; without one a study that names Python code is refused.
+//! Classes in Python files that control congestion.
 
+use super::interpreter;
 use crate::transport::{Acked, Window};
 use sojourn_core::parameters::{Refusal, Setting, Shape, Table, Value};
 use sojourn_core::{Rate, Span, Time};
 use std::fmt::Debug;
-use std::sync::{Arc, OnceLock};
-
-static INTERPRETER: OnceLock<Box<dyn Interpreter>> = OnceLock::new();
-
-/// Installs the interpreter of this process. Has no effect where there is one already.
-pub fn install(interpreter: impl Interpreter) {
-    INTERPRETER.get_or_init(|| Box::new(interpreter));
-}
-
-/// A Python interpreter.
-pub trait Interpreter: Send + Sync + 'static {
-    /// Loads a class that controls congestion, with the parameters that a study sets. Refusals are
-    /// seen from the table of `named`.
-    fn controller(&self, named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal>;
-}
+use std::sync::Arc;
 
 /// A class as a study names it.
 #[derive(Clone, Copy, Debug)]
@@ -130,11 +114,10 @@ impl ClassParameters {
         class: Option<&str>,
         compiled: bool,
     ) -> Result<String, Refusal> {
-        let Some(interpreter) = INTERPRETER.get() else {
+        let interpreter = interpreter().map_err(|why| {
             let given = Value::Text(file.to_owned());
-            let expected = "none: this program has no Python interpreter";
-            return Err(Refusal::value(&given, expected).under("file"));
-        };
+            Refusal::value(&given, format!("a file to read: {why}")).under("file")
+        })?;
         let class = interpreter.controller(&Named { file, class, compiled, set: &self.set })?;
         self.set = class.parameters().clone();
         Ok(self.class.insert(class).name().to_owned())
@@ -152,7 +135,7 @@ impl Setting for ClassParameters {
     }
 
     fn shape() -> Shape {
-        Shape::AnyTable
+        Shape::Settings
     }
 
     fn read(value: &Value) -> Result<ClassParameters, Refusal> {

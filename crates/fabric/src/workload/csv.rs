@@ -1,26 +1,19 @@
 //! Flows from a file: `src,dst,size_bytes,arrival`; `deadline` and `class` if there are any; and `id`, `after`,
 //! `delay` and `job` where flows wait for each other.
 
-mod columns;
-mod order;
-
-use super::{Draw, Drawn, JobKind, WorkloadContext};
-use crate::flow::Flow;
-use crate::lists::Lists;
-use columns::{Columns, Line};
-use order::{in_order, with_parents};
+use super::list::{self, Columns, ListError, Place};
+use super::{Draw, Drawn, WorkloadContext};
 use sojourn_core::files::{OpenQuote, Row, rows};
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Streams, parameters};
-use std::collections::BTreeMap;
 use std::fmt;
 
 parameters! {
     /// Flows from a CSV file whose first line names its columns: `src` and `dst` (host numbers
-    /// from 0), `size_bytes`, `arrival` (a time with its unit, such as `12.5us`, or a bare number
-    /// under the name `arrival_s`), and if wanted `deadline` (a time from the arrival on) and
-    /// `class` (0 to 7), in any order. Lines may be in any order of time; empty lines and lines
-    /// that start with # are passed over.
+    /// from 0), `size_bytes`, `arrival` (a time with its unit, such as `12.5us`), and if wanted
+    /// `deadline` (a time from the arrival on) and `class` (0 to 7), in any order. Bare numbers are
+    /// seconds under the name `arrival_s` and picoseconds under `arrival_ps`; so with other times.
+    /// Lines may be in any order of time; empty lines and lines that start with # are passed over.
     ///
     /// Flows may wait for others: `after` lists those that have to be received whole before one
     /// begins, all of them flows to its source, by their `id` or, in a file without that column, by
@@ -61,7 +54,7 @@ impl Draw for Csv {
 
     fn has_classes(&self, context: &WorkloadContext<'_>) -> Result<bool, Refusal> {
         let text = (context.read)(&self.file).unwrap_or_default();
-        let columns = rows(&text).next().and_then(|head| Columns::read(&head.ok()?).ok());
+        let columns = rows(&text).next().and_then(|head| columns(&head.ok()?).ok());
         Ok(columns.is_some_and(|columns| columns.have_classes()))
     }
 
@@ -84,8 +77,8 @@ impl Draw for Csv {
         true
     }
 
-    fn file(&mut self) -> Option<&mut String> {
-        Some(&mut self.file)
+    fn files(&mut self) -> Vec<&mut String> {
+        vec![&mut self.file]
     }
 }
 
@@ -102,71 +95,43 @@ impl Csv {
     }
 }
 
-/// The largest job: 1 EB.
-const MAX_JOB_BYTES: u64 = 1_000_000_000_000_000_000;
-
 /// Reads a list of flows between `hosts` hosts, none above `largest` bytes. They come back by time of
 /// arrival, those that wait for others behind those that do not.
 pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Drawn, CsvError> {
     let open = |quote: OpenQuote| CsvError { line: quote.line, what: quote.what().to_owned() };
-    let mut rows = rows(text).map(|row| row.map_err(open));
+    let mut rows = rows(text);
     let nothing =
         |what: &str| CsvError { line: text.lines().count().max(1), what: what.to_owned() };
     let head = rows
         .next()
-        .ok_or_else(|| nothing("nothing there, expected a line that names columns"))??;
-    let columns = Columns::read(&head).map_err(|what| CsvError { line: head.line, what })?;
-    let line = |row: Result<Row, CsvError>| {
-        let row = row?;
-        columns.line(&row, hosts, largest).map_err(|what| CsvError { line: row.line, what })
-    };
-    let no_flows = || nothing("no flows, expected at least one line under the names");
-    if !columns.have_graphs() {
-        let flows = rows.map(|row| line(row).map(|line| line.flow()));
-        let mut flows = flows.collect::<Result<Vec<Flow>, CsvError>>()?;
-        flows.sort_by_key(|flow| flow.arrived);
-        return if flows.is_empty() { Err(no_flows()) } else { Ok(flows.into()) };
-    }
-    let mut lines = rows.map(line).collect::<Result<Vec<Line>, CsvError>>()?;
-    if lines.is_empty() {
-        return Err(no_flows());
-    }
-    let parents = with_parents(&lines, columns.have_ids())?;
-    let order = in_order(&mut lines, &parents)?;
-    drawn(&lines, &parents, &order)
-}
-
-/// The flows of `lines` in this `order`, in which each stands behind its `parents`, and their jobs.
-fn drawn(lines: &[Line], parents: &Lists, order: &[u32]) -> Result<Drawn, CsvError> {
-    let mut drawn = Drawn::default();
-    let jobs = jobs(lines, &mut drawn)?;
-    let mut numbers = vec![0; lines.len()];
-    for &place in order {
-        let line = &lines[place as usize];
-        let own: Vec<u32> =
-            parents.of(place).iter().map(|&parent| numbers[parent as usize]).collect();
-        let job = line.job.as_deref().map(|name| jobs[name]);
-        numbers[place as usize] = drawn.message(line.flow(), &own, line.delay, job);
-    }
-    Ok(drawn)
-}
-
-/// Appends the jobs of `lines` to `drawn`, in the order in which they come first. Returns the number of each.
-fn jobs<'a>(lines: &'a [Line], drawn: &mut Drawn) -> Result<BTreeMap<&'a str, u32>, CsvError> {
-    let mut jobs = BTreeMap::new();
-    let mut bytes: Vec<u64> = Vec::new();
-    for line in lines {
-        let Some(name) = line.job.as_deref() else { continue };
-        let job = *jobs.entry(name).or_insert_with(|| {
-            bytes.push(0);
-            drawn.graph.add_job(JobKind::Messages)
+        .ok_or_else(|| nothing("nothing there, expected a line that names columns"))?
+        .map_err(open)?;
+    let columns = columns(&head).map_err(|what| CsvError { line: head.line, what })?;
+    let row = |row: Result<Row, OpenQuote>| {
+        let place = |number| Place { noun: "line", number };
+        let open = |quote: OpenQuote| (place(quote.line), quote.what().to_owned());
+        let row = row.map_err(open).and_then(|row| match row.len() == head.len() {
+            true => Ok((place(row.line), row)),
+            false => {
+                Err((place(row.line), format!("{} cells, expected {}", row.len(), head.len())))
+            }
         });
-        let all = &mut bytes[job as usize];
-        *all += line.flow.bytes;
-        if *all > MAX_JOB_BYTES {
-            let what = format!("job {name:?}, expected at most {MAX_JOB_BYTES} bytes in all");
-            return Err(CsvError { line: line.number, what });
-        }
+        row.map_err(|(place, what)| ListError { place, what })
+    };
+    let drawn = list::read(&columns, rows.map(row), hosts, largest)?;
+    match drawn.flows.is_empty() {
+        true => Err(nothing("no flows, expected at least one line under the names")),
+        false => Ok(drawn),
     }
-    Ok(jobs)
+}
+
+/// The columns that a line names.
+fn columns(head: &Row) -> Result<Columns, String> {
+    Columns::read(&head.cells().collect::<Vec<_>>())
+}
+
+impl From<ListError> for CsvError {
+    fn from(error: ListError) -> CsvError {
+        CsvError { line: error.place.number, what: error.what }
+    }
 }

@@ -1,7 +1,7 @@
-//! Which lines of a list of flows wait for which, and an order in which each stands behind those it waits for.
+//! Which rows of a list of flows wait for which, and an order in which each stands behind those it waits for.
 
-use super::CsvError;
 use super::columns::Line;
+use super::{ListError, Place};
 use crate::lists::Lists;
 use crate::packet::LATEST_ARRIVAL;
 use sojourn_core::Time;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 const MAX_PARENTS: usize = 200_000_000;
 
 /// For each of `lines` the places of those that it waits for, in a file with a column of ids or without.
-pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Lists, CsvError> {
+pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Lists, ListError> {
     let places = if have_ids { places(lines)? } else { BTreeMap::new() };
     let place = |name: &str| match have_ids {
         true => places.get(name).copied(),
@@ -20,17 +20,21 @@ pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Lists, CsvE
     };
     let mut parents = Lists::default();
     for line in lines {
-        let refused = |what: String| CsvError { line: line.number, what };
+        let refused = |what: String| ListError { place: line.place, what };
         if parents.items() + line.after.len() > MAX_PARENTS {
             return Err(refused(format!("after, expected at most {MAX_PARENTS} names in all")));
         }
         let mut own: Vec<(u32, &str)> = Vec::with_capacity(line.after.len());
         for name in &line.after {
             let parent = place(name).ok_or_else(|| match have_ids {
-                true => refused(format!("after {name:?}, expected the id of another line")),
+                true => refused(format!(
+                    "after {name:?}, expected the id of another {}",
+                    line.place.noun
+                )),
                 false => refused(format!(
-                    "after {name:?}, expected the number of a line of data, from 0 to {}, or a \
+                    "after {name:?}, expected the number of a {} of data, from 0 to {}, or a \
                      column \"id\"",
+                    line.place.noun,
                     lines.len() - 1
                 )),
             })?;
@@ -53,13 +57,13 @@ pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Lists, CsvE
 }
 
 /// The place of each line with an id.
-fn places(lines: &[Line]) -> Result<BTreeMap<&str, u32>, CsvError> {
+fn places(lines: &[Line]) -> Result<BTreeMap<&str, u32>, ListError> {
     let mut places = BTreeMap::new();
     for (place, line) in (0..).zip(lines).filter(|(_, line)| !line.id.is_empty()) {
         if let Some(other) = places.insert(line.id.as_str(), place) {
-            let other = lines[other as usize].number;
-            let what = format!("id {:?}, which line {other} has, expected another", line.id);
-            return Err(CsvError { line: line.number, what });
+            let other = lines[other as usize].place;
+            let what = format!("id {:?}, which {other} has, expected another", line.id);
+            return Err(ListError { place: line.place, what });
         }
     }
     Ok(places)
@@ -67,7 +71,7 @@ fn places(lines: &[Line]) -> Result<BTreeMap<&str, u32>, CsvError> {
 
 /// An order of `lines` by time of arrival, those with `parents` behind the others and behind their parents.
 /// The arrival time of a line with parents becomes the soonest begin that these and their delays allow.
-pub(super) fn in_order(lines: &mut [Line], parents: &Lists) -> Result<Vec<u32>, CsvError> {
+pub(super) fn in_order(lines: &mut [Line], parents: &Lists) -> Result<Vec<u32>, ListError> {
     let mut order = behind_parents(lines, parents)?;
     for &place in &order {
         let delay = lines[place as usize].delay;
@@ -80,7 +84,7 @@ pub(super) fn in_order(lines: &mut [Line], parents: &Lists) -> Result<Vec<u32>, 
                 "a begin after {} at least, by all delays, expected at most {LATEST_ARRIVAL}",
                 line.flow.arrived
             );
-            return Err(CsvError { line: line.number, what });
+            return Err(ListError { place: line.place, what });
         }
     }
     order.sort_by_key(|&place| (!parents.of(place).is_empty(), lines[place as usize].flow.arrived));
@@ -89,7 +93,7 @@ pub(super) fn in_order(lines: &mut [Line], parents: &Lists) -> Result<Vec<u32>, 
 
 /// The places of `lines`, each behind those of its `parents` (Kahn 1962): in the order of the file, as far as
 /// that goes.
-fn behind_parents(lines: &[Line], parents: &Lists) -> Result<Vec<u32>, CsvError> {
+fn behind_parents(lines: &[Line], parents: &Lists) -> Result<Vec<u32>, ListError> {
     let all = 0..lines.len() as u32;
     let mut left: Vec<usize> = all.clone().map(|place| parents.of(place).len()).collect();
     let pairs = all.clone().flat_map(|child| {
@@ -119,7 +123,7 @@ const NAMED: usize = 8;
 
 /// The message about a circle of lines that wait for each other. Line `stuck` is in one or waits for one;
 /// `left` says how many parents of each line wait for themselves.
-fn circle(lines: &[Line], parents: &Lists, left: &[usize], stuck: u32) -> CsvError {
+fn circle(lines: &[Line], parents: &Lists, left: &[usize], stuck: u32) -> ListError {
     let waits = |place: u32| {
         let mut own = parents.of(place).iter().copied();
         own.find(|&parent| left[parent as usize] > 0).expect("a parent that waits")
@@ -134,12 +138,12 @@ fn circle(lines: &[Line], parents: &Lists, left: &[usize], stuck: u32) -> CsvErr
     }
     let least = (0..circle.len()).min_by_key(|&nth| circle[nth]).expect("a circle");
     circle.rotate_left(least);
-    let numbers: Vec<usize> = circle.iter().map(|&place| lines[place as usize].number).collect();
+    let places: Vec<Place> = circle.iter().map(|&place| lines[place as usize].place).collect();
     let mut what = "after, in a circle: ".to_owned();
-    for number in numbers.iter().take(NAMED) {
-        write!(what, "line {number} waits for ").expect("a string");
+    for place in places.iter().take(NAMED) {
+        write!(what, "{place} waits for ").expect("a string");
     }
-    let more = if numbers.len() > NAMED { "others, and the last of them for " } else { "" };
-    write!(what, "{more}line {}, expected flows that can begin", numbers[0]).expect("a string");
-    CsvError { line: numbers[0], what }
+    let more = if places.len() > NAMED { "others, and the last of them for " } else { "" };
+    write!(what, "{more}{}, expected flows that can begin", places[0]).expect("a string");
+    ListError { place: places[0], what }
 }
