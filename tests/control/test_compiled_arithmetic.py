@@ -45,7 +45,9 @@ def same(value: Value, other: Value) -> bool:
     return value == other and math.copysign(1, value) == math.copysign(1, other)
 
 
-def check(definition: Definition, compiled: Compiled, values: dict[str, Value], number: int) -> None:
+def check(
+    definition: Definition, compiled: Compiled, values: dict[str, Value], number: int
+) -> None:
     """One call, plain and compiled."""
     layout = compiled.record
     record = layout.pack(values)
