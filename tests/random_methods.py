@@ -1,5 +1,7 @@
 """Random methods of a controller: all that a user's file may say, over fields of each kind."""
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 FIELDS = {"float": ("_x", "_y", "_z"), "int": ("_i", "_j", "_k"), "bool": ("_p", "_q")}
@@ -23,6 +25,7 @@ def _any(*texts: str) -> st.SearchStrategy[str]:
     return st.sampled_from(texts)
 
 
+@cache
 def expressions(kind: str, depth: int) -> st.SearchStrategy[str]:
     """Expressions of a kind, nested at most so deep."""
     leaves = st.sampled_from(
@@ -33,6 +36,7 @@ def expressions(kind: str, depth: int) -> st.SearchStrategy[str]:
     return st.one_of(leaves, *_OF_KIND[kind](depth - 1))
 
 
+@cache
 def _floats(depth: int) -> list[st.SearchStrategy[str]]:
     real, whole, truth = (expressions(kind, depth) for kind in ("float", "int", "bool"))
     number = st.one_of(real, whole)
@@ -53,10 +57,13 @@ def _floats(depth: int) -> list[st.SearchStrategy[str]]:
     ]
 
 
+@cache
 def _wholes(depth: int) -> list[st.SearchStrategy[str]]:
     real, whole, truth = (expressions(kind, depth) for kind in ("float", "int", "bool"))
     return [
-        _join("({} {} {})", whole, _any("+", "-", "*", "//", "%", "<<", ">>"), whole),
+        _join("({} {} {})", whole, _any("+", "-", "*", "//", "%", ">>"), whole),
+        # Plain Python would take all memory for a huge count.
+        _join("({} << min({}, 70))", whole, whole),
         _join("({} {} {})", whole, _any("&", "|", "^"), whole),
         _join("({} + {})", truth, whole),
         _join("({}{})", _any("-", "+", "~"), whole),
@@ -70,13 +77,15 @@ def _wholes(depth: int) -> list[st.SearchStrategy[str]]:
     ]
 
 
+@cache
 def _truths(depth: int) -> list[st.SearchStrategy[str]]:
     real, whole, truth = (expressions(kind, depth) for kind in ("float", "int", "bool"))
     number = st.one_of(real, whole)
     relation = _any("<", "<=", ">", ">=", "==", "!=")
     return [
         _join("({} {} {})", number, relation, number),
-        _join("({} {} {} {} {})", number, relation, number, relation, number),
+        _join("({} {} self._x + self._i {} {})", number, relation, relation, number),
+        _join("({} {} {} {} {})", number, relation, st.sampled_from(FIELDS["int"]).map("self.{}".format), relation, number),
         _join("({} {} {})", truth, _any("and", "or", "==", "!=", "&", "|", "^"), truth),
         _join("(not {})", st.one_of(truth, number)),
         _join("bool({})", st.one_of(number, truth)),
@@ -87,6 +96,7 @@ def _truths(depth: int) -> list[st.SearchStrategy[str]]:
 _OF_KIND = {"float": _floats, "int": _wholes, "bool": _truths}
 
 
+@cache
 def _assignments() -> st.SearchStrategy[str]:
     def of(kind: str) -> st.SearchStrategy[str]:
         return _join("self.{} = {}", st.sampled_from(FIELDS[kind]), expressions(kind, 3))
@@ -94,10 +104,11 @@ def _assignments() -> st.SearchStrategy[str]:
     return st.one_of(
         *(of(kind) for kind in FIELDS),
         _join("self.{} {}= {}", _any(*FIELDS["float"]), _any("+", "-", "*", "/"), expressions("float", 2)),
-        _join("self.{} {}= {}", _any(*FIELDS["int"]), _any("+", "-", "*", "//", "<<"), expressions("int", 2)),
+        _join("self.{} {}= {}", _any(*FIELDS["int"]), _any("+", "-", "*", "//", "%"), expressions("int", 2)),
     )
 
 
+@cache
 def _lines(depth: int) -> st.SearchStrategy[list[str]]:
     """A few statements, as lines without their indentation."""
     simple = _assignments().map(lambda text: [text])
@@ -118,7 +129,7 @@ def _lines(depth: int) -> st.SearchStrategy[list[str]]:
             lambda pair: pair[0] + pair[1]
         ),
         nested(loop),
-        st.just(["a = self._x", "b = self._i", "while a > 1.5 and b < 20:", "    a, b = a / 2.0, b + 3", "self._y = a"]),
+        st.just(["a = self._x", "b = 0", "while a > 1.5 and b < 20:", "    a, b = a / 2.0, b + 3", "self._y = a"]),
         _join("assert {}", truth).map(lambda text: [text]),
         st.just(["if self._i > 2:", '    raise ValueError("too large")']),
     )

@@ -5,6 +5,7 @@ Numba takes 130 MB and most of a second to import, so only `compile` imports it.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -126,5 +127,12 @@ def _record(definition: Definition) -> Layout:
 
 def _addresses() -> Mapping[str, int]:
     """Where the C functions of `mathematics` are: of one float or two, they give one."""
-    addresses: Mapping[str, int] = _core.mathematics_addresses()
-    return addresses
+    found = getattr(_core, "mathematics_addresses", None)
+    return _of_the_c_library() if found is None else found()
+
+
+def _of_the_c_library() -> Mapping[str, int]:
+    library = ctypes.CDLL(None)
+    names = {"cbrt": "cbrt", "exp": "exp", "log": "log", "power": "pow"}
+    pointers = {ours: ctypes.cast(library[name], ctypes.c_void_p) for ours, name in names.items()}
+    return {ours: pointer.value or 0 for ours, pointer in pointers.items()}

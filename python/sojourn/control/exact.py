@@ -12,16 +12,14 @@ _SURE = 2**53
 
 
 def quotient(above: int, below: int) -> float:
-    """`above / below`, rounded once, to the nearest float."""
+    """`above / below`, rounded once, to the nearest float.
+
+    Where a float cannot hold both, by long division: 55 binary digits or more, and whether there is a rest.
+    """
     if below == 0:
         raise ZeroDivisionError("division by zero")
     if -_SURE <= above <= _SURE and -_SURE <= below <= _SURE:
         return float(above) / float(below)
-    return long_quotient(above, below)
-
-
-def long_quotient(above: int, below: int) -> float:
-    """`above / below` by long division: 55 binary digits or more, and whether there is a rest."""
     scale = 1.0
     if above < 0:
         scale = -scale

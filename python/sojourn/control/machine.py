@@ -90,7 +90,9 @@ def _instruction(name: str) -> Instructions:
 
 def _intrinsic(builder: Any, name: str, *values: Any) -> Any:
     """One of LLVM's functions over floats, such as `llvm.floor`."""
-    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", [values[0].type]), values)
+    real = values[0].type
+    signature = ir.FunctionType(real, [real] * len(values))
+    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", [real], signature), values)
 
 
 def _float_function(name: str) -> Instructions:

@@ -2,7 +2,7 @@
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import reduce
 from types import FunctionType
 from typing import Any, TypeGuard
@@ -26,7 +26,8 @@ def runnable(
         own: what they call by the names of `mathematics`.
 
     Raises:
-        InputError: a number in the file has more than 64 bits.
+        InputError: a number in the file has more than 64 bits, or the middle of a chained comparison calls one
+            of the functions.
     """
     namespace: dict[str, Any] = {**arithmetic.NAMES, **definition.constants, **own}
     written = {
@@ -39,7 +40,7 @@ def runnable(
         # The lines of Control's methods are those of another file.
         ours = name.startswith("Control_")
         file = base.__file__ if ours else definition.file
-        rewriting = _Rewriting(file, dict(record.fields))
+        rewriting = _Rewriting(file, dict(record.fields), definition.functions)
         tree = ast.Module([rewriting.visit(copy.deepcopy(node))], [])
         code = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - the file was checked
@@ -50,10 +51,10 @@ def runnable(
 
 
 class _Rewriting(ast.NodeTransformer):
-    def __init__(self, file: str, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, file: str, kinds: Mapping[str, Kind], functions: Container[str]) -> None:
         self._file = file
         self._kinds = kinds
-        self._chained = 0
+        self._functions = functions
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         value = node.value
@@ -78,19 +79,17 @@ class _Rewriting(ast.NodeTransformer):
         self.generic_visit(node)
         left, links = node.left, []
         for relation, right in zip(node.ops, node.comparators, strict=True):
-            held, again = self._held(right) if right is not node.comparators[-1] else (right, right)
-            links.append(_call(node, type(relation).__name__, left, held))
-            left = again
-        return links[0] if len(links) == 1 else ast.BoolOp(ast.And(), links)
-
-    def _held(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """What evaluates the middle of `a < b < c`, and what reads it again."""
-        if isinstance(value, ast.Name | ast.Constant):
-            return value, value
-        self._chained += 1
-        name = f"chained {self._chained}"
-        held = ast.NamedExpr(ast.Name(name, ast.Store()), value)
-        return held, ast.Name(name, ast.Load())
+            links.append(_call(node, type(relation).__name__, left, right))
+            left = copy.deepcopy(right)
+        if len(links) == 1:
+            return links[0]
+        # `a < b < c` is `a < b and b < c`: b is computed twice, so that it may change nothing.
+        for middle in node.comparators[:-1]:
+            for part in ast.walk(middle):
+                if isinstance(part, ast.Name) and part.id in self._functions:
+                    text = "a call in the middle of a chained comparison: give it a name before"
+                    raise at(self._file, node, text)
+        return ast.BoolOp(ast.And(), links)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         read = copy.copy(node.target)
