@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 
-from sojourn._internal.errors import did_you_mean
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.control.vocabulary import MATH_CONSTANTS, at
 
 Number = float | int | bool
@@ -38,6 +38,8 @@ class Constants:
     Args:
         file: its name, for messages.
         known: the constants defined so far; the caller adds to it.
+
+    Attributes:
         has_math: whether `math` has been imported.
     """
 
@@ -54,6 +56,8 @@ class Constants:
         """
         try:
             found = self._value(node)
+        except InputError:
+            raise
         except (ArithmeticError, ValueError) as error:
             raise at(self._file, node, f"no value: {error}") from None
         if isinstance(found, float) and math.isnan(found):

@@ -45,8 +45,7 @@ ANNOTATIONS: Mapping[str, str] = {
 }
 """The type of a field by the annotation that a user writes."""
 
-_TYPES: Mapping[object, str] = {
-    **ANNOTATIONS,
+_OF_TYPE: Mapping[object, str] = {
     float: "float",
     int: "int",
     bool: "bool",
@@ -132,7 +131,10 @@ class FieldsToSlots(type):
 
 
 def _field(owner: str, name: str, annotation: object, value: object) -> Field:
-    type_name = _TYPES.get(annotation)
+    if isinstance(annotation, str):  # of a file with `from __future__ import annotations`
+        type_name = ANNOTATIONS.get(annotation)
+    else:
+        type_name = _OF_TYPE.get(annotation)
     if type_name is None:
         raise TypeError(f"{owner}.{name}: expected a type of {', '.join(ANNOTATIONS)}")
     default = fitting(value, type_name)

@@ -6,7 +6,7 @@ import ast
 import copy
 from dataclasses import dataclass, field
 
-from sojourn.control.outline import Class, Function, Outline
+from sojourn.control.outline import Class, Function, Outline, control
 from sojourn.control.vocabulary import HOOKS, MATH_CONSTANTS, at
 
 
@@ -44,7 +44,7 @@ def refuse_recursion(outline: Outline) -> None:
     Raises:
         InputError: there is one.
     """
-    for of_class in outline.classes.values():
+    for of_class in [*outline.classes.values()] or [control()]:
         flattening = _Flattening(outline, of_class)
         for name in of_class.known_methods():
             flattening.reach(flattening.method(name))

@@ -14,10 +14,10 @@ from pathlib import Path
 from sojourn._internal.errors import InputError, did_you_mean, one_line, reason
 from sojourn.control.base import Control
 from sojourn.control.checking import check
-from sojourn.control.fields import Field, FieldsToSlots, fitting
+from sojourn.control.fields import Field, fitting
 from sojourn.control.flattening import flatten
 from sojourn.control.outline import Class, Outline
-from sojourn.control.vocabulary import at
+from sojourn.control.vocabulary import OF_FIELD, at
 
 _LARGEST = 10**6
 _OWN = frozenset(Control.__fields__)
@@ -83,7 +83,7 @@ def load(file: str, name: str | None = None) -> Definition:
     except (RecursionError, MemoryError):
         raise InputError(one_line(f"{file}: nested too deeply")) from None
     cls = namespace[of_class.name]
-    if not isinstance(cls, FieldsToSlots):
+    if not (isinstance(cls, type) and issubclass(cls, Control)):
         raise TypeError(of_class.name)
     return Definition(
         file=file,
@@ -118,10 +118,10 @@ def new(
     set_values = [
         (_setter(cls, field.name), _value(definition, field, values)) for field in definition.fields
     ]
-    parameters = {field.name for field in definition.parameters()}
-    for unknown in values.keys() - parameters:
+    parameters = [field.name for field in definition.parameters()]
+    for unknown in sorted(values.keys() - set(parameters)):
         hint = did_you_mean(unknown, parameters)
-        raise InputError(f"{definition.name} has no parameter {unknown!r}{hint}")
+        raise InputError(one_line(f"{definition.name} has no parameter {unknown!r}{hint}"))
 
     def make(cwnd: float, ssthresh: float, abc_limit: int) -> Control:
         flow = cls.__new__(cls)
@@ -176,7 +176,8 @@ def _value(
     given = values.get(field.name, field.default)
     found = fitting(given, field.type)
     if found is None:
-        text = f"{definition.name}.{field.name} = {given!r}: expected a {field.type}"
+        expected = OF_FIELD[field.type].words
+        text = f"{definition.name}.{field.name} = {given!r}: expected {expected}"
         raise InputError(one_line(text))
     return found
 
@@ -190,6 +191,8 @@ def _read(file: str) -> bytes:
             data = opened.read(_LARGEST + 1)
     except OSError as error:
         raise InputError(one_line(f"cannot read the class's file: {reason(error)}")) from None
+    except InputError:
+        raise
     except ValueError:  # a null byte in the name
         raise InputError(one_line(f"{file}: no name of a file")) from None
     if len(data) > _LARGEST:
@@ -212,8 +215,9 @@ def _chosen(outline: Outline, name: str | None) -> Class:
     found = {one.name: one for one in outline.classes.values() if one.base}
     if name is None:
         if len(found) != 1:
-            there = f"; there is {', '.join(found)}" if found else ""
-            raise InputError(one_line(f"{outline.file}: expected the name of a class{there}"))
+            there = f"the name of a class; there is {', '.join(found)}"
+            wanted = there if found else "a class of Control, there is none"
+            raise InputError(one_line(f"{outline.file}: expected {wanted}"))
         return next(iter(found.values()))
     if name not in found:
         hint = did_you_mean(name, found)
@@ -227,8 +231,9 @@ def _executed(outline: Outline) -> dict[str, object]:
     What was checked has no side effects: constants, functions, classes and imports.
     """
     namespace: dict[str, object] = {"__name__": "<control>"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    try:
         code = compile(outline.tree, outline.file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise at(outline.file, error.lineno or 1, f"syntax: {error.msg}") from None
     exec(code, namespace)  # noqa: S102
     return namespace

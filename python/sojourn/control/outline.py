@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from sojourn.control import base, fields
+from sojourn.control import base
+from sojourn.control.fields import Field
 
 
 @dataclass(eq=False)
@@ -37,7 +38,7 @@ class Class:
     name: str
     base: Class | None
     node: ast.ClassDef
-    fields: dict[str, fields.Field] = field(default_factory=dict)
+    fields: dict[str, Field] = field(default_factory=dict)
     methods: dict[str, Function] = field(default_factory=dict)
 
     def line_of_bases(self) -> Iterator[Class]:
@@ -52,9 +53,9 @@ class Class:
         found = (step.methods[name] for step in self.line_of_bases() if name in step.methods)
         return next(found, None)
 
-    def known_fields(self) -> dict[str, fields.Field]:
+    def known_fields(self) -> dict[str, Field]:
         """All that an object of this class has, those of the bases first."""
-        known: dict[str, fields.Field] = {}
+        known: dict[str, Field] = {}
         for step in reversed([*self.line_of_bases()]):
             known.update(step.fields)
         return known

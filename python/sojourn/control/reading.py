@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import typing
-from collections.abc import Iterable
 
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.control.constants import Constants, Number
@@ -19,10 +18,11 @@ from sojourn.control.vocabulary import (
     RESERVED,
     UNITS,
     at,
+    instead_of,
 )
 
 _IN_A_MODULE = "a module has imports, constants, functions and classes"
-_MODULES = ("__future__", "math", "sojourn.control", "typing")
+_MODULES = ("sojourn.control", "math", "typing", "__future__")
 _OFFERED = {
     "math": (*MATH, *MATH_CONSTANTS),
     "sojourn.control": OFFERED,
@@ -117,7 +117,7 @@ class _Reading:
                     raise self.refused(node, "of __future__ there is only annotations")
                 continue
             if alias.name not in _OFFERED[module]:
-                hint = did_you_mean(alias.name, _OFFERED[module], otherwise=_instead(alias.name))
+                hint = did_you_mean(alias.name, _OFFERED[module], otherwise=instead_of(alias.name))
                 raise self.refused(node, f"{module} offers no {alias.name!r}{hint}")
             self._import_name(node, module, alias.name)
 
@@ -136,8 +136,8 @@ class _Reading:
             raise self.refused(node, f"use {alias.name} by its name: 'as' is refused here")
 
     def _foreign(self, node: ast.stmt, module: str) -> InputError:
-        text = f"import of {module!r}: there are {', '.join(_MODULES)}"
-        return self.refused(node, f"{text}{_instead(module)}")
+        text = f"import of {module!r} is refused: there are {', '.join(_MODULES)}"
+        return self.refused(node, f"{text}{instead_of(module)}")
 
     # Constants
 
@@ -190,11 +190,13 @@ class _Reading:
         given = node.args
         if given.vararg or given.kwarg:
             raise self.refused(node, "*args and **kwargs cannot be compiled: name each argument")
-        if given.defaults or given.kw_defaults:
-            raise self.refused(node, "an argument has no default here: give it at each call")
         if given.posonlyargs or given.kwonlyargs:
             raise self.refused(node, "arguments are plain here, without / and *")
+        if given.defaults:
+            raise self.refused(node, "an argument has no default here: give it at each call")
         names = [argument.arg for argument in given.args]
+        if len(set(names)) < len(names):
+            raise self.refused(node, f"{node.name!r} has two arguments of one name")
         if owner and names[:1] != ["self"]:
             raise self.refused(node, f"the first argument of a method is self, in {node.name!r}")
         for argument in given.args[1:] if owner else given.args:
@@ -218,7 +220,8 @@ class _Reading:
         before: Field | None = None
         for number, part in enumerate(node.body):
             if is_text(part):
-                before = self._words(part, found, before, is_first=number == 0)
+                self._words(part, found, before, is_first=number == 0)
+                before = None
             else:
                 before = self._part(part, found)
         self.outline.classes[node.name] = found
@@ -272,9 +275,11 @@ class _Reading:
         """Refuse a name that a class has, or that Python keeps."""
         if name == "__init__":
             raise self.refused(node, "'__init__' is made of the fields: write start(self, flow)")
-        if name.startswith("__"):
-            raise self.refused(node, f"{name!r}: one underscore is enough for what a flow keeps")
         is_field = isinstance(node, ast.AnnAssign)
+        if name.startswith("__"):
+            text = "one underscore is enough for what a flow keeps"
+            text = text if is_field else "names with two underscores first are Python's"
+            raise self.refused(node, f"{name!r}: {text}")
         if name in of_class.fields or name in of_class.methods:
             raise self.refused(node, f"{of_class.name} has {name!r} twice")
         if name in (of_class.known_methods() if is_field else of_class.known_fields()):
@@ -293,21 +298,3 @@ def annotation_name(node: ast.expr | None) -> str:
 def literal(node: ast.expr, value: Number) -> ast.expr:
     """A value in the place of an expression."""
     return ast.copy_location(ast.Constant(value), node)
-
-
-def _instead(name: str) -> str:
-    """What to use in place of a module or of a function of one."""
-    head = name.split(".", maxsplit=1)[0]
-    for names, text in _INSTEAD:
-        if head in names:
-            return f"; {text}"
-    return ""
-
-
-_INSTEAD: Iterable[tuple[tuple[str, ...], str]] = (
-    (("numpy", "scipy", "cmath", "numba"), "write it with math, or with sojourn.control's cbrt"),
-    (("random", "secrets"), "a run can be repeated only without chance of its own"),
-    (("time", "datetime"), "the time is ack.now, in picoseconds"),
-    (("os", "sys", "io", "pathlib"), "a controller reads and writes nothing"),
-    (("pow", "cbrt", "exp", "log"), "sojourn.control has cbrt, power, exp and log"),
-)

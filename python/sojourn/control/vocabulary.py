@@ -102,3 +102,21 @@ def at(file: str, where: ast.AST | int, text: str) -> InputError:
     """The error of one place in a file: `my_cc.py:14: ...`."""
     line = where if isinstance(where, int) else getattr(where, "lineno", 1)
     return InputError(one_line(f"{file}:{line}: {text}"))
+
+
+def instead_of(name: str) -> str:
+    """What to use in place of a module or of a function of one."""
+    head = name.split(".", maxsplit=1)[0]
+    for names, text in _INSTEAD.items():
+        if head in names:
+            return f"; {text}"
+    return ""
+
+
+_INSTEAD: Mapping[tuple[str, ...], str] = {
+    ("numpy", "np", "scipy", "cmath", "numba"): "write it with math and sojourn.control",
+    ("random", "secrets"): "a run that draws numbers cannot be repeated",
+    ("time", "datetime"): "the time is ack.now, in picoseconds",
+    ("os", "sys", "io", "pathlib", "open"): "a controller reads and writes nothing",
+    ("pow", "cbrt", "exp", "log"): "sojourn.control has cbrt, power, exp and log",
+}
