@@ -45,7 +45,7 @@ def hooks(
         InputError: Numba cannot compile one; the message has the line.
     """
     for name, function in functions.items():
-        function.__globals__[name] = njit(function)
+        function.__globals__[name] = njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     made = {}
     for hook, name in definition.entry.items():
         method = functions[name].__globals__[name]
