@@ -1,6 +1,7 @@
 """NewReno, DCTCP, CUBIC and Swift as classes: what papers and RFCs say, by hand."""
 
 import math
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +26,42 @@ def test_an_example_is_short(name):
     """At most 60 lines of code: fields' words, comments and empty lines do not count."""
     lines = [line.strip() for line in (EXAMPLES / f"{name}.py").read_text().split("\n")]
     assert sum(bool(line) and line[0] not in '#"' for line in lines) < 60
+
+
+@pytest.mark.parametrize("name", ["new_reno", "dctcp", "cubic", "swift"])
+def test_what_is_written_into_a_class_changes_no_number(name):
+    """The file as it stands, and as it is loaded, on random ACKs, losses and time-outs."""
+    file = EXAMPLES / f"{name}.py"
+    found = load(str(file))
+    as_it_stands = {"__name__": "as_it_stands"}
+    exec(file.read_text(), as_it_stands)  # noqa: S102
+    for limit in (0, 2):
+        own = as_it_stands[found.name](cwnd=4.0, ssthresh=20.0, abc_limit=limit)
+        flows = own, new(found, {})(4.0, 20.0, limit)
+        draw = random.Random(limit)
+        for turn in range(2000):
+            now, kind = turn * 3 * US, draw.random()
+            said = ack(
+                cumulative=draw.randrange(4),
+                arrived=draw.randrange(3),
+                marked=draw.random() < 0.1,
+                repairing=draw.random() < 0.1,
+                snd_una=turn,
+                snd_nxt=turn + draw.randrange(30),
+                rtt=draw.randrange(90 * US),
+                delay=draw.randrange(90 * US),
+                now=now,
+            )
+            for flow in flows:
+                if kind < 0.01:
+                    flow.timed_out(turn % 40, now)
+                elif kind < 0.03:
+                    flow.lost(turn % 40, now)
+                else:
+                    flow.acked(said)
+            states = [[getattr(flow, each) for each in found.cls.__fields__] for flow in flows]
+            assert states[0] == states[1]
+            assert flows[0].gap(1200) == flows[1].gap(1200)
 
 
 def test_new_reno_does_what_control_does():

@@ -296,7 +296,7 @@ def test_a_file_may_begin_with_a_mark_and_end_its_lines_otherwise(tmp_path):
     assert load(str(file)).functions["Gentle_acked"].lineno == 18
 
 
-def test_an_exception_is_told_with_the_users_own_lines(folder):
+def test_an_exception_is_shown_with_the_users_lines(folder):
     text = """\
 from sojourn.control import Control
 
@@ -319,7 +319,7 @@ class A(Control):
     ]
 
 
-def test_a_mistyped_name_is_told_with_the_nearest(folder):
+def test_a_mistyped_name_is_shown_with_the_nearest(folder):
     found = folder(GENTLE)
     flow = new(found, {})(1.0, 1.0, 0)
     with pytest.raises(AttributeError) as read:

@@ -41,7 +41,7 @@ class Mine(Control):
 """,
     "file": "",
 }
-"""What stands before the mistake: it is in a hook, in a class, or in a file of its own."""
+"""What stands before the mistake: it is in a hook, in a class, or in a file alone."""
 
 INDENT = {"body": " " * 8, "class": " " * 4, "file": ""}
 
