@@ -5,7 +5,7 @@ import random
 
 import pytest
 from compiled_calls import compiled_call
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from random_methods import FIELDS, classes
 
@@ -76,6 +76,7 @@ def check(definition: Definition, compiled: Compiled, values: dict[str, Value], 
     max_examples=8,
     deadline=None,
     database=None,
+    phases=[Phase.generate],  # a method that fails is small, and compiling many takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(source=classes(METHODS), seed=st.integers(0, 2**32))

@@ -3,9 +3,6 @@
 Whole numbers here have 64 bits: no step of these functions leaves them.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 _LEAST = -(2**63)
 _SURE = 2**53
 """Whole numbers up to this size are floats without a loss."""
@@ -91,19 +88,3 @@ def right_shift(value: int, count: int) -> int:
     if count < 0:
         raise ValueError("negative shift count")
     return value >> min(count, 63)
-
-
-def compared(relation: Callable[[Any, Any], bool]) -> Callable[[int, float], bool]:
-    """A comparison of a whole number with a float, by their exact values."""
-
-    def compare(whole: int, real: float) -> bool:
-        if -_SURE <= whole <= _SURE or real != real:  # noqa: PLR0124 - what is not a number
-            return relation(float(whole), real)
-        if real >= 2.0**63:
-            return relation(0, 1)
-        if real < -(2.0**63):
-            return relation(1, 0)
-        # The fraction that is left out cannot matter: the whole number is larger than all that have one.
-        return relation(whole, int(real))
-
-    return compare

@@ -6,7 +6,6 @@ plain Python; what plain Python does beyond the instruction (a division by zero,
 """
 
 import ast
-import operator
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
@@ -208,16 +207,6 @@ def _relation(relation: str, kind: Any) -> Instructions:
     return write
 
 
-def _mirrored(function: Callable[..., Any]) -> Instructions:
-    """Instructions of a function whose two parameters have changed places."""
-
-    def write(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
-        turned = signature.return_type(*reversed(signature.args))
-        return context.compile_internal(builder, function, turned, values[::-1])
-
-    return write
-
-
 def _chosen(relation: str, kind: Any) -> Instructions:
     """The second of two values where it stands in a relation to the first, as `min` and `max`."""
 
@@ -251,30 +240,23 @@ def _define_arithmetic() -> None:
     _define(BINARY[ast.LShift], (INT(INT, INT), _python(exact.left_shift)))
     _define(BINARY[ast.RShift], (INT(INT, INT), _python(exact.right_shift)))
     for node, name in ((ast.BitAnd, "and_"), (ast.BitOr, "or_"), (ast.BitXor, "xor")):
-        of_kinds = ((kind(kind, kind), _instruction(name)) for kind in (TRUTH, INT))
-        _define(BINARY[node], *of_kinds)
+        _define(BINARY[node], (INT(INT, INT), _instruction(name)))
     _define(UNARY[ast.USub], *_numbers(_negative, _instruction("fneg")))
     _define(UNARY[ast.UAdd], *_numbers(_same, _same))
     _define(UNARY[ast.Invert], (INT(INT), _instruction("not_")))
 
 
 def _define_comparisons() -> None:
-    relations: dict[type[ast.cmpop], tuple[str, Operation, Operation]] = {
-        ast.Lt: ("<", operator.lt, operator.gt),
-        ast.LtE: ("<=", operator.le, operator.ge),
-        ast.Gt: (">", operator.gt, operator.lt),
-        ast.GtE: (">=", operator.ge, operator.le),
-        ast.Eq: ("==", operator.eq, operator.eq),
-        ast.NotEq: ("!=", operator.ne, operator.ne),
-    }
-    for node, (relation, compare, turned) in relations.items():
-        _define(
-            COMPARISONS[node],
-            (TRUTH(INT, INT), _relation(relation, INT)),
-            (TRUTH(FLOAT, FLOAT), _relation(relation, FLOAT)),
-            (TRUTH(INT, FLOAT), _python(exact.compared(compare))),
-            (TRUTH(FLOAT, INT), _mirrored(exact.compared(turned))),
-        )
+    for node, relation in (
+        (ast.Lt, "<"),
+        (ast.LtE, "<="),
+        (ast.Gt, ">"),
+        (ast.GtE, ">="),
+        (ast.Eq, "=="),
+        (ast.NotEq, "!="),
+    ):
+        signatures = ((TRUTH(kind, kind), _relation(relation, kind)) for kind in (INT, FLOAT))
+        _define(COMPARISONS[node], *signatures)
 
 
 def _define_functions() -> None:
