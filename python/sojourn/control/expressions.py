@@ -296,7 +296,7 @@ class Expressions:
         return _like(node, ast.Compare(left, node.ops, others), Kind.BOOL)
 
     def _refuse_calls(self, middle: ast.expr) -> None:
-        """Refuse calls of the file's functions where `a < b < c` computes b: compiled, it does so twice."""
+        """Refuse calls of the file's functions in b of `a < b < c`, which is compiled twice."""
         for part in ast.walk(middle):
             match part:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):

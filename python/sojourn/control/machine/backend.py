@@ -11,10 +11,12 @@ from numba import carray, cfunc, from_dtype, njit, types
 from numba.core.errors import NumbaError
 
 from sojourn._internal.errors import InputError, one_line
-from sojourn.control import machine as machine  # gives Numba its instructions
-from sojourn.control import records
 from sojourn.control.loading import Definition
-from sojourn.control.records import ARGUMENTS, Layout
+from sojourn.control.machine import (
+    instructions,  # noqa: F401 - Numba learns them
+    records,
+)
+from sojourn.control.machine.records import ARGUMENTS, Layout
 from sojourn.control.vocabulary import TWO_ARGUMENTS
 
 _FORMATS: Mapping[records.Kind, str] = {"float": "f8", "int": "i8", "bool": "?"}
@@ -61,7 +63,7 @@ def hooks(
 def _numba(layout: Layout) -> Any:
     names, kinds = zip(*layout.fields, strict=True)
     offsets = [8 * place for place in range(len(names))]
-    described = {
+    described: Any = {
         "names": names,
         "formats": [_FORMATS[kind] for kind in kinds],
         "offsets": offsets,
@@ -83,15 +85,15 @@ def _refusal(error: NumbaError, definition: Definition) -> InputError:
     return InputError(one_line(f"{where}: {ours[1] if ours else lines[0]}"))
 
 
-# C functions around a method: each gives 1 where the method raises an exception, of which a bare one would print
-# a line and go on.
+# C functions around a method: each gives 1 where the method raises an exception, of which a bare
+# one would print a line and go on.
 
 
 def _with_object(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
     def call(record: Any, arguments: Any) -> int:
         try:
             method(carray(record, 1)[0], carray(arguments, 1)[0])
-        except Exception:  # noqa: BLE001
+        except Exception:
             return 1
         return 0
 

@@ -5,18 +5,19 @@ import copy
 from collections.abc import Mapping
 from functools import reduce
 from types import FunctionType
-from typing import Any, TypeGuard
+from typing import Any
 
-from sojourn.control import arithmetic, base
+from sojourn.control import base
 from sojourn.control.loading import Definition
-from sojourn.control.records import Kind, Layout
+from sojourn.control.machine import arithmetic
+from sojourn.control.machine.records import Kind, Layout
 from sojourn.control.vocabulary import at
 
 
 def runnable(
     definition: Definition, record: Layout, own: Mapping[str, Any]
 ) -> dict[str, FunctionType]:
-    """The functions of a class over the record of a flow, which call the operations of `arithmetic`.
+    """The functions of a class over the record of a flow, which call operations of `arithmetic`.
 
     They share a namespace, in which they find each other: `__globals__` of each.
 
@@ -65,9 +66,9 @@ class _Rewriting(ast.NodeTransformer):
         return _call(node, type(node.op).__name__, node.left, node.right)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand = node.operand
-        if isinstance(node.op, ast.USub) and _is_number(operand):
-            return self.visit_Constant(ast.copy_location(ast.Constant(-operand.value), node))
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return self.visit_Constant(ast.copy_location(ast.Constant(-value), node))
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
             return node
@@ -81,7 +82,7 @@ class _Rewriting(ast.NodeTransformer):
             left = copy.deepcopy(right)
         if len(links) == 1:
             return links[0]
-        # The checker has seen that no middle calls a function of the file, which might change a field.
+        # The checker lets no middle call a function of the file, which might change a field.
         return ast.BoolOp(ast.And(), links)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
@@ -113,7 +114,3 @@ class _Rewriting(ast.NodeTransformer):
 def _call(place: ast.expr, operation: str, *values: ast.expr) -> ast.expr:
     function = ast.Name(f"{arithmetic.PREFIX}{operation}", ast.Load())
     return ast.copy_location(ast.Call(function, list(values), []), place)
-
-
-def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)

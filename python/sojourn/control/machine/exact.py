@@ -1,4 +1,4 @@
-"""What plain Python does with numbers and one instruction cannot, written so that Numba compiles it.
+"""What plain Python does with numbers and one instruction cannot, for Numba to compile.
 
 Whole numbers here have 64 bits: no step of these functions leaves them.
 """
@@ -11,7 +11,8 @@ _SURE = 2**53
 def quotient(above: int, below: int) -> float:
     """`above / below`, rounded once, to the nearest float.
 
-    Where a float cannot hold both, by long division: 55 binary digits or more, and whether there is a rest.
+    Where a float cannot hold both, by long division: 55 binary digits or more, and whether there
+    is a rest.
     """
     if below == 0:
         raise ZeroDivisionError("division by zero")
@@ -47,7 +48,7 @@ def quotient(above: int, below: int) -> float:
 
 def floor_quotient(above: int, below: int) -> int:
     """`above // below`; a machine's division traps where the least number is divided by -1."""
-    if below == -1:
+    if -below == 1:
         if above == _LEAST:
             raise OverflowError("a whole number beyond 64 bits")
         return -above
@@ -56,7 +57,7 @@ def floor_quotient(above: int, below: int) -> int:
 
 def remainder(above: int, below: int) -> int:
     """`above % below`, which has the sign of `below`."""
-    return 0 if below == -1 else above % below
+    return 0 if -below == 1 else above % below
 
 
 def float_floor_quotient(above: float, below: float) -> float:

@@ -1,8 +1,9 @@
-"""Instructions for the operations of `arithmetic`, for Numba; imported only where a class is compiled.
+"""What the operations of `arithmetic` become in machine code; imported where a class is compiled.
 
-Each operation has signatures over the machine's three kinds: whole numbers of 64 bits, floats of 64 bits and truths.
-A float operation is the one IEEE 754 instruction, without the freedoms of "fast math", so that its bits are those of
-plain Python; what plain Python does beyond the instruction (a division by zero, a floor) is done as there.
+Each operation has signatures over three kinds: whole numbers of 64 bits, floats of 64 bits and
+truth values. A float operation is the one IEEE 754 instruction, without the freedoms of "fast
+math", so that its bits are those of plain Python; what plain Python does beyond the instruction (a
+division by zero, a floor) is done as there.
 """
 
 import ast
@@ -16,8 +17,18 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import Signature
 from numba.extending import lower_builtin, type_callable
 
-from sojourn.control import arithmetic, exact
-from sojourn.control.arithmetic import BEYOND, BINARY, BUILTINS, COMPARISONS, KEPT, LIMIT, MATH, UNARY, Operation
+from sojourn.control.machine import arithmetic, exact
+from sojourn.control.machine.arithmetic import (
+    BEYOND,
+    BINARY,
+    BUILTINS,
+    COMPARISONS,
+    KEPT,
+    LIMIT,
+    MATH,
+    UNARY,
+    Operation,
+)
 
 Instructions = Callable[[Any, Any, Any, Sequence[Any]], Any]
 
@@ -54,9 +65,13 @@ def _define(
 
     def typer(_context: Any) -> Callable[..., Signature]:
         # Numba reads the number of values off a function's parameters.
-        if len(signatures[0][0].args) == 1:
-            return lambda value: chosen(value)
-        return lambda first, second: chosen(first, second)
+        def of_one(value: Any) -> Signature:
+            return chosen(value)
+
+        def of_two(first: Any, second: Any) -> Signature:
+            return chosen(first, second)
+
+        return of_one if len(signatures[0][0].args) == 1 else of_two
 
     type_callable(operation)(typer)
     for signature, instructions in signatures:
@@ -114,7 +129,9 @@ def _same(_context: Any, _builder: Any, _signature: Any, values: Sequence[Any]) 
     return values[0]
 
 
-def _raise_if(context: Any, builder: Any, condition: Any, error: type[Exception], text: str) -> None:
+def _raise_if(
+    context: Any, builder: Any, condition: Any, error: type[Exception], text: str
+) -> None:
     """Raises an error where `condition` holds."""
     with builder.if_then(condition, likely=False):
         context.call_conv.return_user_exc(builder, error, (text,))
@@ -239,8 +256,8 @@ def _define_arithmetic() -> None:
     _define(BINARY[ast.Div], *divisions, mixed=True)
     _define(BINARY[ast.LShift], (INT(INT, INT), _python(exact.left_shift)))
     _define(BINARY[ast.RShift], (INT(INT, INT), _python(exact.right_shift)))
-    for node, name in ((ast.BitAnd, "and_"), (ast.BitOr, "or_"), (ast.BitXor, "xor")):
-        _define(BINARY[node], (INT(INT, INT), _instruction(name)))
+    for bits, name in ((ast.BitAnd, "and_"), (ast.BitOr, "or_"), (ast.BitXor, "xor")):
+        _define(BINARY[bits], (INT(INT, INT), _instruction(name)))
     _define(UNARY[ast.USub], *_numbers(_negative, _instruction("fneg")))
     _define(UNARY[ast.UAdd], *_numbers(_same, _same))
     _define(UNARY[ast.Invert], (INT(INT), _instruction("not_")))
