@@ -18,7 +18,7 @@ from sojourn.control.machine.records import ARGUMENTS, OBJECTS
 from sojourn.control.reading import read_outline
 from sojourn.control.vocabulary import OURS
 
-pytest.importorskip("numba", reason="compiled classes need Numba")
+numba = pytest.importorskip("numba", reason="compiled classes need Numba")
 
 GENTLE = """\
 from sojourn.control import Ack, Control, Flow, Time, cbrt, us
@@ -256,6 +256,17 @@ class Wrong(Control):
     with pytest.raises(InputError) as refused:
         compile(definition)
     assert str(refused.value) == f"{definition.file}:{place}: {said} cannot be compiled"
+
+
+def test_numba_that_is_switched_off_is_named(
+    gentle: Definition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling._compiled.cache_clear()
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(InputError) as refused:
+        compile(gentle)
+    said = "compiled = true: the environment variable NUMBA_DISABLE_JIT forbids it"
+    assert str(refused.value) == said
 
 
 def test_a_class_prints_the_same_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, config, from_dtype, njit, types
 from numba.core.errors import NumbaError
 
 from sojourn._internal.errors import InputError, one_line
@@ -46,6 +46,8 @@ def hooks(
     Raises:
         InputError: Numba cannot compile one; the message has the line.
     """
+    if config.DISABLE_JIT:
+        raise InputError("compiled = true: the environment variable NUMBA_DISABLE_JIT forbids it")
     for name, function in functions.items():
         function.__globals__[name] = njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     made = {}

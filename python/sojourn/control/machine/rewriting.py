@@ -11,6 +11,7 @@ from sojourn.control import base
 from sojourn.control.loading import Definition
 from sojourn.control.machine import arithmetic
 from sojourn.control.machine.records import Kind, Layout
+from sojourn.control.outline import control
 from sojourn.control.vocabulary import at
 
 
@@ -35,10 +36,11 @@ def runnable(
         for node in ast.walk(ast.parse(definition.source))
         if isinstance(node, ast.FunctionDef)
     }
+    names_of_ours = {f"Control_{method}" for method in control().methods}
     found = {}
     for name, node in definition.functions.items():
         # The lines of Control's methods are those of another file.
-        ours = name.startswith("Control_")
+        ours = name.rstrip("_") in names_of_ours
         file = base.__file__ if ours else definition.file
         rewriting = _Rewriting(file, dict(record.fields))
         tree = ast.Module([rewriting.visit(copy.deepcopy(node))], [])
