@@ -11,7 +11,7 @@ import pytest
 
 from compiled_calls import compiled_call
 from sojourn._internal.errors import InputError
-from sojourn.control import compiling, loading, machine, mathematics
+from sojourn.control import compiling, examples, loading, machine, mathematics
 from sojourn.control.compiling import compile, explain  # noqa: A004
 from sojourn.control.loading import Definition, load, new
 from sojourn.control.machine.records import ARGUMENTS, OBJECTS
@@ -148,7 +148,7 @@ def test_without_numba_the_message_says_what_to_install(
     assert str(refused.value) == "compiled = true needs Numba: pip install 'sojourn[compiled]'"
 
 
-EXAMPLES = Path(__file__).parents[2] / "docs/examples/control"
+EXAMPLES = Path(examples.__file__).parent
 
 
 @pytest.mark.parametrize("name", ["new_reno", "dctcp", "cubic", "swift"])
