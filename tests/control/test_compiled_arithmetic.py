@@ -4,26 +4,28 @@ import math
 import random
 
 import pytest
-from compiled_calls import compiled_call
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from random_methods import FIELDS, classes
 
-from sojourn.control import exact
-from sojourn.control.compiling import Compiled, compile, explain
+from compiled_calls import compiled_call
+from random_methods import FIELDS, classes
+from sojourn.control.compiling import Compiled, compile, explain  # noqa: A004
 from sojourn.control.loading import Definition, explain_error, load, new
-from sojourn.control.records import ARGUMENTS, Value
+from sojourn.control.machine import exact
+from sojourn.control.machine.records import ARGUMENTS, Value
 
 pytest.importorskip("numba", reason="compiled classes need Numba")
 
 LEAST, MOST = -(2**63), 2**63 - 1
 SPECIAL = {
-    "float": (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e308, 5e-324, 2.0**53, -(2.0**63), 2.0**63)
-    + (math.inf, -math.inf, math.nan, 9007199254740994.0),
+    "float": (
+        *(0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e308, 5e-324, 2.0**53, 2.0**53 + 2.0),
+        *(-(2.0**63), 2.0**63, math.inf, -math.inf, math.nan),
+    ),
     "int": (0, 1, -1, 2, 3, -7, 63, 2**53, 2**53 + 1, -(2**53) - 1, LEAST, LEAST + 1, MOST),
     "bool": (False, True),
 }
-METHODS = 12
+METHODS = 6
 CALLS = 60
 
 
@@ -40,12 +42,14 @@ def same(value: Value, other: Value) -> bool:
     """Whether two numbers have the same type and bits; what is no number has many, all equal."""
     if type(value) is not type(other):
         return False
-    if isinstance(value, float) and value != value:
-        return other != other
+    if isinstance(value, float) and math.isnan(value):
+        return math.isnan(other)
     return value == other and math.copysign(1, value) == math.copysign(1, other)
 
 
-def check(definition: Definition, compiled: Compiled, values: dict[str, Value], number: int) -> None:
+def check(
+    definition: Definition, compiled: Compiled, values: dict[str, Value], number: int
+) -> None:
     """One call, plain and compiled."""
     layout = compiled.record
     record = layout.pack(values)
@@ -73,9 +77,10 @@ def check(definition: Definition, compiled: Compiled, values: dict[str, Value], 
 
 
 @settings(
-    max_examples=20,
+    max_examples=8,
     deadline=None,
     database=None,
+    phases=[Phase.generate],  # a method that fails is small, and compiling many takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(source=classes(METHODS), seed=st.integers(0, 2**32))
@@ -97,8 +102,8 @@ def test_random_methods_give_the_same_bits(
     st.integers(LEAST, MOST) | st.sampled_from(SPECIAL["int"]),
     st.integers(LEAST, MOST) | st.sampled_from(SPECIAL["int"]),
 )
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=800, deadline=None)
 def test_long_division_rounds_once(above: int, below: int) -> None:
     if below == 0:
         return
-    assert same(exact.long_quotient(above, below), above / below)
+    assert same(exact.quotient(above, below), above / below)

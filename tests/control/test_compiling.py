@@ -1,21 +1,24 @@
 """A user's class as C functions: their layout, results, failures, and what cannot be compiled."""
 
 import ctypes
+import random
 import struct
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from compiled_calls import compiled_call
-
 from sojourn._internal.errors import InputError
-from sojourn.control import compiling, mathematics
-from sojourn.control.compiling import compile, explain
+from sojourn.control import compiling, loading, machine, mathematics
+from sojourn.control.compiling import compile, explain  # noqa: A004
 from sojourn.control.loading import Definition, load, new
-from sojourn.control.records import ARGUMENTS
+from sojourn.control.machine.records import ARGUMENTS, OBJECTS
+from sojourn.control.reading import read_outline
+from sojourn.control.vocabulary import OURS
 
-pytest.importorskip("numba", reason="compiled classes need Numba")
+numba = pytest.importorskip("numba", reason="compiled classes need Numba")
 
 GENTLE = """\
 from sojourn.control import Ack, Control, Flow, Time, cbrt, us
@@ -138,7 +141,145 @@ def test_without_numba_the_message_says_what_to_install(
 ) -> None:
     compiling._compiled.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "sojourn.control.backend", raising=False)
+    monkeypatch.delitem(sys.modules, "sojourn.control.machine.backend", raising=False)
+    monkeypatch.delattr(machine, "backend", raising=False)
     with pytest.raises(InputError) as refused:
         compile(gentle)
     assert str(refused.value) == "compiled = true needs Numba: pip install 'sojourn[compiled]'"
+
+
+EXAMPLES = Path(__file__).parents[2] / "docs/examples/control"
+
+
+@pytest.mark.parametrize("name", ["new_reno", "dctcp", "cubic", "swift"])
+def test_an_example_compiled_goes_as_it_goes_plain(name: str) -> None:
+    definition = load(str(EXAMPLES / f"{name}.py"))
+    compiled, draws = compile(definition), random.Random(1)
+    flow = new(definition, {})(10.0, 50.0, 2)
+    values = {name: getattr(flow, name) for name, _ in compiled.record.fields}
+    record = compiled.record.pack(values)
+    hooks = list(compiled.addresses)
+    for number in range(3000):
+        hook = draws.choices(hooks, [hook == "acked" or 0.02 for hook in hooks])[0]
+        given = arguments_of(hook, number, draws)
+        packed = ARGUMENTS[hook].pack(given)
+        unpacked = ARGUMENTS[hook].unpack(packed)
+        if hook in OBJECTS:
+            getattr(flow, hook)(unpacked)
+        else:
+            given.pop("result", None)
+            getattr(flow, hook)(**given)
+        status, record, _ = compiled_call(compiled, hook, record, packed)
+        plain = compiled.record.pack({name: getattr(flow, name) for name in values})
+        assert (status, record) == (0, plain), f"call {number}, {hook} of {given}"
+
+
+def arguments_of(hook: str, number: int, draws: random.Random) -> dict[str, int]:
+    """Arguments of call `number` to a flow of 10 packets a round trip, which is 25 to 400 us."""
+    now = number * 10**7
+    some = {
+        "marked": draws.random() < 0.1,
+        "cumulative": draws.randint(0, 3),
+        "arrived": draws.randint(0, 3),
+        "snd_una": number,
+        "snd_nxt": number + 10,
+        "repairing": draws.random() < 0.1,
+        "rtt": draws.randint(25, 400) * 10**6 + 7,
+        "delay": draws.randint(25, 400) * 10**6 + 3,
+        "flight": draws.randint(1, 40),
+        "sequence": number,
+        "now": now,
+        "hops": 5,
+        "bytes": 10**6,
+        "rate": 10**10,
+        "wire": 1200000,
+    }
+    return {name: some[name] for name, _ in ARGUMENTS[hook].fields if name in some}
+
+
+def test_a_product_is_rounded_before_it_is_added(tmp_path: Path) -> None:
+    fused = """\
+from sojourn.control import Ack, Control
+
+class Fused(Control):
+    def acked(self, ack: Ack) -> None:
+        self.cwnd = self.cwnd * self.cwnd - self.ssthresh
+"""
+    compiled = compile(written(tmp_path, fused))
+    # (1 + 2^-30)^2 is 1 + 2^-29 once rounded; a fused instruction would leave 2^-60.
+    record = compiled.record.pack({"cwnd": 1 + 2.0**-30, "ssthresh": 1 + 2.0**-29})
+    status, left, _ = compiled_call(compiled, "acked", record, ARGUMENTS["acked"].pack({}))
+    assert (status, compiled.record.unpack(left).cwnd) == (0, 0.0)
+
+
+def test_own_mathematics_is_called_at_its_address(
+    gentle: Definition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = ctypes.cast(ctypes.CDLL(None).floor, ctypes.c_void_p).value
+    monkeypatch.setattr(compiling, "_addresses", lambda: dict.fromkeys(OURS, address))
+    compiling._compiled.cache_clear()
+    compiled = compile(gentle)
+    compiling._compiled.cache_clear()
+    arguments = ARGUMENTS["lost"].pack({"flight": 12, "now": 21})
+    # The cube root of 0.75 is 0.9: what says 0 is the C library's floor.
+    status, left, _ = compiled_call(compiled, "lost", compiled.record.pack({}), arguments)
+    assert (status, compiled.record.unpack(left).ssthresh) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("self._count = self.cwnd", "assignment to a field of type int of a float"),
+        ("self.cwnd = max(self.cwnd, self._count)", "max() of a float and a whole number"),
+        ("self.cwnd = 1.0 + self.acked2(1)", "+ of a float and nothing"),
+    ],
+)
+def test_what_numba_refuses_has_its_line(
+    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the checker would refuse before, or mend.
+    monkeypatch.setattr(loading, "check", read_outline)
+    source = f"""\
+from sojourn.control import Ack, Control
+
+class Wrong(Control):
+    _count: int = 0
+
+    def acked2(self, one):
+        {line if "acked2" not in line else "pass"}
+
+    def acked(self, ack):
+        {line if "acked2" in line else "self.acked2(1)"}
+"""
+    place = source.splitlines().index(f"        {line}") + 1
+    definition = written(tmp_path, source)
+    with pytest.raises(InputError) as refused:
+        compile(definition)
+    assert str(refused.value) == f"{definition.file}:{place}: {said} cannot be compiled"
+
+
+def test_numba_that_is_switched_off_is_named(
+    gentle: Definition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling._compiled.cache_clear()
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(InputError) as refused:
+        compile(gentle)
+    said = "compiled = true: the environment variable NUMBA_DISABLE_JIT forbids it"
+    assert str(refused.value) == said
+
+
+def test_a_class_prints_the_same_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = """\
+from sojourn.control import Ack, Control
+
+class Speaking(Control):
+    def acked(self, ack: Ack) -> None:
+        print("window", self.cwnd, ack.now, ack.marked)
+"""
+    definition = written(tmp_path, source)
+    compiled = compile(definition)
+    arguments = ARGUMENTS["acked"].pack({"now": 7, "marked": True})
+    compiled_call(compiled, "acked", compiled.record.pack({"cwnd": 0.1}), arguments)
+    new(definition, {})(0.1, 1.0, 0).acked(ARGUMENTS["acked"].unpack(arguments))
+    assert capfd.readouterr().out == "window 0.1 7 True\n" * 2

@@ -126,7 +126,8 @@ def test_parameters_are_checked_swept_and_written(tmp_path):
     assert parameters["scheme.transport.class"] == "Swift"
     assert parameters["scheme.transport.set.base_target"] == "30us"
     assert parameters["scheme.transport.set.hop_scale"] == "3us", "defaults are written too"
-    again = Study.parse(study.resolved(), "resolved.toml", [])
+    assert study.cases()[0].keep(0, str(tmp_path)), "a run keeps the file"
+    again = Study.parse(study.resolved(), str(tmp_path / "study.toml"), [])
     assert again.resolved() == study.resolved()
     for line, said in [
         (

@@ -30,9 +30,9 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Sees to it that the tables that a replication reads, and that a run keeps, are in a folder. Returns
+    /// Sees to it that the files that a replication needs, and that a run keeps, are in a run directory. Returns
     /// whether there are such.
-    fn keep(&self, _: Streams, _folder: &str) -> Result<bool, Refusal> {
+    fn keep(&self, _: Streams, _run: &str) -> Result<bool, Refusal> {
         Ok(false)
     }
 

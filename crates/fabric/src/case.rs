@@ -186,12 +186,12 @@ impl FabricCase {
         self.scheme.load().map_err(|refusal| refusal.under("scheme"))
     }
 
-    /// Sees to it that the tables of flows that a replication reads are in a folder. Returns whether there are
-    /// such.
-    pub fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
-        let mut any = false;
+    /// Sees to it that the tables of flows and the Python code that a replication needs are in a run directory.
+    /// Returns whether there are such.
+    pub fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
+        let mut any = self.scheme.keep(run).map_err(|refusal| refusal.under("scheme"))?;
         for ((key, source), own) in self.sources().zip(self.branches(streams)) {
-            any |= source.keep(own, folder).map_err(|refusal| refusal.under(key))?;
+            any |= source.keep(own, run).map_err(|refusal| refusal.under(key))?;
         }
         Ok(any)
     }

@@ -47,8 +47,8 @@ impl Model for FabricCase {
         self.load(first)
     }
 
-    fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
-        self.keep(streams, folder)
+    fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
+        self.keep(streams, run)
     }
 
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {

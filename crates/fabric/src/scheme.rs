@@ -254,6 +254,16 @@ impl Scheme {
         transport.into_iter()
     }
 
+    /// Sees to it that the Python code that it names is in a run directory. Returns whether there is any.
+    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
+        match self {
+            Scheme::Packets(scheme) => {
+                scheme.transport.keep(run).map_err(|refusal| refusal.under("transport"))
+            }
+            Scheme::Ideal(_) => Ok(false),
+        }
+    }
+
     /// Loads the Python code that it names.
     pub(crate) fn load(&mut self) -> Result<(), Refusal> {
         match self {

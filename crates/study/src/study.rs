@@ -305,10 +305,10 @@ impl Case {
             .map_err(|refusal| self.refused(&refusal))
     }
 
-    /// Sees to it that the tables that a replication reads, and that a run keeps, are in a folder. Returns
+    /// Sees to it that the files that a replication needs, and that a run keeps, are in a run directory. Returns
     /// whether there are such.
-    pub fn keep(&self, replication: u32, folder: &str) -> Result<bool, SpecError> {
-        let kept = self.model.keep(self.streams(replication), folder);
+    pub fn keep(&self, replication: u32, run: &str) -> Result<bool, SpecError> {
+        let kept = self.model.keep(self.streams(replication), run);
         kept.map_err(|refusal| self.refused(&refusal))
     }
 

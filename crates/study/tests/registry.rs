@@ -2,7 +2,9 @@
 //! shows are the ones that hold.
 
 use serde_json::Value as Json;
-use sojourn_study::python::{Call, FlowColumn, FlowColumns, Interpreter, install};
+use sojourn_fabric::python::{
+    Call, ControllerClass, FlowColumn, FlowColumns, Interpreter, Named, install,
+};
 use sojourn_study::{Case, Study, registry};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -80,6 +82,13 @@ fn variants(name: &str) -> impl Iterator<Item = Json> {
 struct OneFlow;
 
 impl Interpreter for OneFlow {
+    fn controller(
+        &self,
+        _: &Named<'_>,
+    ) -> Result<std::sync::Arc<dyn ControllerClass>, sojourn_core::parameters::Refusal> {
+        unreachable!("no study here has a transport of Python")
+    }
+
     fn sha256(&self, _: &str) -> Result<String, String> {
         Ok("0".repeat(64))
     }

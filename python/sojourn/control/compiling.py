@@ -5,18 +5,20 @@ Numba takes 130 MB and most of a second to import, so only `compile` imports it.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from sojourn import _core
 from sojourn._internal.errors import InputError, one_line
-from sojourn.control import arithmetic, mathematics, records
+from sojourn.control import mathematics
 from sojourn.control.loading import Definition, explain_error
-from sojourn.control.records import ARGUMENTS, OBJECTS, Layout
-from sojourn.control.rewriting import runnable
-from sojourn.control.vocabulary import OURS
+from sojourn.control.machine import arithmetic, records
+from sojourn.control.machine.records import ARGUMENTS, OBJECTS, Layout
+from sojourn.control.machine.rewriting import runnable
+from sojourn.control.vocabulary import OURS, TWO_ARGUMENTS
 
 _MOST_CLASSES = 64
 """Classes whose machine code is kept."""
@@ -31,7 +33,7 @@ class Compiled:
         addresses: for each hook in which the class has a part the address of a C function
             `int64 hook(void *record, void *arguments)`, whose arguments are laid out as
             `records.ARGUMENTS` says. It may be called from any thread, with or without the
-            interpreter's lock. It returns 0, or 1 where an exception was raised: `explain` finds which.
+            interpreter's lock. It returns 0, or 1 where an exception was raised: see `explain`.
             What the hook wrote into the record before the exception stays there.
         keep: owns the machine code; the addresses hold for as long as it lives.
     """
@@ -57,8 +59,9 @@ class Compiled:
 def compile(definition: Definition) -> Compiled:  # noqa: A001 - the field's word
     """Compile a class: a second or two for the first one of a process, less for others.
 
-    The machine code of a class's text is kept, so that the cases of a sweep compile once. It is
-    a function of the text alone: whether it was kept is seen in the time that a call takes, and in no number.
+    The machine code of a class's text is kept, so that the cases of a sweep compile once. It is a
+    function of the text alone: whether it was kept is seen in the time that a call takes, and in no
+    number.
 
     Args:
         definition: the class, checked.
@@ -106,7 +109,7 @@ class _Text:
 def _compiled(text: _Text) -> Compiled:
     definition = text.definition
     try:
-        from sojourn.control import backend
+        from sojourn.control.machine import backend
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("numba", "llvmlite"):
             raise
@@ -126,5 +129,19 @@ def _record(definition: Definition) -> Layout:
 
 def _addresses() -> Mapping[str, int]:
     """Where the C functions of `mathematics` are: of one float or two, they give one."""
-    addresses: Mapping[str, int] = _core.mathematics_addresses()
-    return addresses
+    found = getattr(_core, "mathematics_addresses", None)
+    if found is not None:
+        return dict(found())
+    return {name: pointer.value or 0 for name, (pointer, _) in _callbacks().items()}
+
+
+@cache
+def _callbacks() -> Mapping[str, tuple[ctypes.c_void_p, object]]:
+    """The functions of `mathematics` as C functions that call the interpreter, and their owners."""
+    made = {}
+    for name in OURS:
+        arguments = 2 if name in TWO_ARGUMENTS else 1
+        prototype = ctypes.CFUNCTYPE(*[ctypes.c_double] * (1 + arguments))
+        callback = prototype(getattr(mathematics, name))
+        made[name] = ctypes.cast(callback, ctypes.c_void_p), callback
+    return made

@@ -289,9 +289,23 @@ class Expressions:
                 raise self._refused(node, "'is' compares no numbers: write == or !=")
             if isinstance(op, ast.In | ast.NotIn):
                 raise self._refused(node, "'in' has nothing to look through: compare with ==")
+        for middle in node.comparators[:-1]:
+            self._refuse_calls(middle)
         sides = [self.number(side) for side in (node.left, *node.comparators)]
         (left, *others), _ = self.unified(sides)
         return _like(node, ast.Compare(left, node.ops, others), Kind.BOOL)
+
+    def _refuse_calls(self, middle: ast.expr) -> None:
+        """Refuse calls of the file's functions in b of `a < b < c`, which is compiled twice."""
+        for part in ast.walk(middle):
+            match part:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
+                    continue
+                case ast.Call(func=ast.Name(id=name)) if name not in self.scope.outline.functions:
+                    continue
+                case ast.Call():
+                    text = "a call in the middle of a chained comparison: give it a name before"
+                    raise self._refused(part, text)
 
 
 def _like(old: ast.expr, new: ast.expr, kind: Kind) -> Typed:

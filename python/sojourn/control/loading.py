@@ -60,17 +60,20 @@ class Definition:
         return tuple(field for field in self.fields if field.is_parameter)
 
 
-def load(file: str, name: str | None = None) -> Definition:
+def load(file: str, name: str | None = None, shown: str | None = None) -> Definition:
     """Read a user's file and check it.
 
     Args:
         file: the path of the file.
         name: the class; None where the file has exactly one.
+        shown: what messages and tracebacks call the file, where that is not its path: a run keeps
+            a copy under another name.
 
     Raises:
         InputError: the file cannot be read, has something that is refused, or has no such class.
     """
     data = _read(file)
+    file = shown or file
     source = _text(data, file)
     try:
         outline = check(_parsed(source, file), file)

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,13 +19,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypeVar
 
-from sojourn._core import Case, Progress, Study
+from sojourn._core import Case, Study
 from sojourn._internal import build
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
-from sojourn.execution.execute import Observer, Paced, R, Status, Task, keep
-from sojourn.store.ledger import Ledger, Value
-from sojourn.store.rows import Column
+from sojourn.execution.elsewhere import Outcome, kept, simulated
+from sojourn.execution.execute import Observer, Paced, R, Status, Task
+from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 
 Client: TypeAlias = Any
@@ -41,24 +41,11 @@ _NAMED = 5
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a worker sends back of one case."""
-
-    case: int
-    replication: int
-    columns: Mapping[str, Column]
-    series: Mapping[str, Column]
-    figures: Mapping[str, Value]
-    wall_s: float
-    cpu_s: float
-
-
-@dataclass(frozen=True)
 class Sent:
-    """What a worker has of a study: its text, and its run's tables of flows, by their names."""
+    """What a worker has of a study: its text, and the files that it needs, by their names."""
 
     study: str
-    flows: tuple[tuple[str, bytes], ...]
+    files: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,7 @@ class Cluster:
             try:
                 for outcome in self._outcomes(client, tasks, directory):
                     case = cases[outcome.case, outcome.replication]
-                    ledger.add(_kept(directory, case, outcome))
+                    ledger.add(kept(directory, case, outcome))
                     write()
                     status.cases_done += 1
                     status.jobs_done += case.jobs
@@ -116,8 +103,8 @@ class Cluster:
         self, client: Client, tasks: Sequence[Task], directory: RunDirectory
     ) -> Iterator[Outcome]:
         """What comes back, as it does."""
-        tables = sorted(directory.flows.glob("*.parquet"))
-        sent = Sent(self.study, tuple((table.name, table.read_bytes()) for table in tables))
+        files = ((str(p.relative_to(directory.path)), p.read_bytes()) for p in directory.inputs())
+        sent = Sent(self.study, tuple(files))
         study = client.scatter(sent, broadcast=True, hash=True)
 
         def submit(batch: list[Task]) -> Any:
@@ -251,19 +238,6 @@ def _refuse_other_builds(client: Client) -> None:
         )
 
 
-def _kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Any:
-    return keep(
-        directory,
-        case,
-        outcome.replication,
-        outcome.columns,
-        outcome.figures,
-        series=outcome.series,
-        wall_s=outcome.wall_s,
-        cpu_s=outcome.cpu_s,
-    )
-
-
 def _run(sent: Sent, expected: str, keys: Sequence[tuple[int, int]]) -> list[Outcome]:
     """On a worker: simulate some cases of a study.
 
@@ -273,7 +247,7 @@ def _run(sent: Sent, expected: str, keys: Sequence[tuple[int, int]]) -> list[Out
     """
     _refuse_this_build(expected)
     cases = _cases(sent).cases
-    return [_one(cases[index], replication) for index, replication in keys]
+    return [simulated(cases[index], replication) for index, replication in keys]
 
 
 def _do(work: Callable[[Sequence[T]], list[R]], expected: str, batch: Sequence[T]) -> list[R]:
@@ -294,16 +268,9 @@ def _refuse_this_build(expected: str) -> None:
         )
 
 
-def _one(case: Case, replication: int) -> Outcome:
-    wall, cpu = time.perf_counter(), time.thread_time()
-    found = case.run(replication, Progress())
-    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    return Outcome(case.index, replication, found.columns, found.series, found.figures, wall, cpu)
-
-
 @dataclass(frozen=True)
 class _Unpacked:
-    """The cases of a study, and the folder of its tables, as long as they are needed."""
+    """The cases of a study, and the folder of its files, as long as they are needed."""
 
     cases: Sequence[Case]
     folder: TemporaryDirectory[str]
@@ -311,11 +278,12 @@ class _Unpacked:
 
 @lru_cache(maxsize=4)
 def _cases(sent: Sent) -> _Unpacked:
-    folder = TemporaryDirectory(prefix="sojourn-flows-", ignore_cleanup_errors=True)
+    folder = TemporaryDirectory(prefix="sojourn-study-", ignore_cleanup_errors=True)
     directory = RunDirectory(Path(folder.name))
-    directory.flows.mkdir()
-    for name, octets in sent.flows:
-        directory.flows.joinpath(name).write_bytes(octets)
+    for name, octets in sent.files:
+        path = directory.path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(octets)
     return _Unpacked(Study.parse(sent.study, str(directory.study), []).cases(), folder)
 
 

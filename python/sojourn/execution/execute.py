@@ -261,7 +261,7 @@ def _run(
 
 def code_error(failures: Sequence[tuple[Task, CaseFailed]]) -> CodeError:
     """The error about cases whose code failed: the first in full, and how many there are."""
-    task, failure = failures[0]
+    task, failure = min(failures, key=lambda failed: (failed[0].case.index, failed[0].replication))
     line, _, traceback = str(failure).partition("\n")
     axes = ", ".join(f"{name} {value}" for name, value in task.case.axes.items())
     others = f"; {count(len(failures) - 1, 'other case')} failed too" if len(failures) > 1 else ""

@@ -30,18 +30,20 @@ def handed_over(flows: object) -> Iterator[dict[str, object]]:
 
 
 def kept(cases: Sequence[Case], tasks: Sequence[Task], directory: RunDirectory) -> bool:
-    """Put the tables of flows that tasks read into a run directory, drawn where they have to be.
+    """Put the tables of flows and the code that tasks need into a run directory.
+
+    Tables are drawn where they have to be.
 
     The first replication of every case is there too, without which a study cannot be checked.
 
     Returns:
-        Whether there are such tables.
+        Whether there are such.
 
     Raises:
-        SpecError: a table cannot be read or drawn, or is not the one that it was.
+        SpecError: a file cannot be read or drawn, or is not the one that it was.
     """
     wanted = {(case.index, 0): case for case in cases}
     wanted |= {(task.case.index, task.replication): task.case for task in tasks}
-    folder = str(directory.flows)
+    folder = str(directory.path)
     found = [case.keep(replication, folder) for (_, replication), case in wanted.items()]
     return any(found)

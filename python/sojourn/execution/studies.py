@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sojourn._core import Study
+from sojourn._core import Case, Study
 from sojourn._internal import build
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
@@ -159,9 +159,17 @@ def at_a_time(jobs: int | None, threads: int = 1) -> int:
 
 
 def place(
-    jobs: int | None, scheduler: str | None, study: str, threads: int = 1
+    jobs: int | None,
+    scheduler: str | None,
+    study: str,
+    threads: int = 1,
+    *,
+    apart: bool = False,
 ) -> "Threads | Cluster":
-    """Threads here, or the workers that the scheduler at an address has, for a resolved study.
+    """Where the cases of a resolved study run.
+
+    That is on threads here, `apart` in processes where several run at a time, or on the workers
+    that the scheduler at an address has.
 
     Raises:
         InputError: a number out of range; several threads a case on a cluster, or no cluster there.
@@ -169,6 +177,10 @@ def place(
     number = at_a_time(jobs, threads)
     # A side of a fabric that waits for a processor has all others wait.
     here = Threads(number, max(min(threads, processors() // number), 1))
+    if scheduler is None and apart and number > 1:
+        from sojourn.execution.processes import Processes
+
+        return Processes(number)
     if scheduler is None:
         return here
     if threads > 1:
@@ -177,6 +189,12 @@ def place(
 
     reach(scheduler)
     return Cluster(scheduler, study)
+
+
+def _runs_plainly(case: Case) -> bool:
+    """Whether a case calls code of Python that is not compiled while it runs."""
+    kind = case.parameters.get("scheme.transport.kind")
+    return kind == "python" and not case.parameters["scheme.transport.compiled"]
 
 
 def simulate(
@@ -204,7 +222,8 @@ def simulate(
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    where = place(jobs, scheduler, study.resolved(), threads)
+    apart = any(map(_runs_plainly, study.cases()))
+    where = place(jobs, scheduler, study.resolved(), threads, apart=apart)
     meta = meta_of(study, command)
     directory.expect(study.resolved())
     wanted = _wanted(study, precision, where) if precision else None
@@ -267,8 +286,18 @@ def meta_of(study: Study, command: str) -> dict[str, object]:
             "processor": _processor(),
             "processors": processors(),
             "python": platform.python_version(),
+            **_compiler(study),
         },
     }
+
+
+def _compiler(study: Study) -> dict[str, str]:
+    """The version of what compiles the study's Python code, if any is compiled."""
+    if not any(case.parameters.get("scheme.transport.compiled") for case in study.cases()):
+        return {}
+    from importlib.metadata import version
+
+    return {"numba": version("numba")}
 
 
 def _processor() -> str:

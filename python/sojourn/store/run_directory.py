@@ -2,15 +2,17 @@
 
 `study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
 a case and replication), and `series/*.parquet` likewise where stations were looked at. Tables of
-flows that a study names or has drawn are in `flows/*.parquet`. While an
-estimate is under way, `links/*.parquet` hold those of its links that are done. Every file
-is written under a temporary name and renamed, so what is there is whole; a case is finished when
-its rows and its record are both there.
+flows that a study names or has drawn are in `flows/*.parquet`, Python code that it names in
+`code/*.py`. While an estimate is under way, `links/*.parquet` hold those of its links that are
+done. Every file is written under a temporary name and renamed, so what is there is whole; a case is
+finished when its rows and its record are both there.
 """
 
 import fcntl
 import json
 import os
+import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,7 +25,8 @@ from sojourn._internal.files import write_text
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger
 
-_FOLDERS = ("rows", "series", "links", "flows")
+_INPUTS = {"flows": "*.parquet", "code": "*.py"}
+_FOLDERS = ("rows", "series", "links", *_INPUTS)
 # what all parts of a run have in common, beside the study
 _SAME = {"version": "the version of sojourn", "measured": "what was measured"}
 
@@ -61,10 +64,11 @@ class RunDirectory:
         """The finished links of one case and replication of an estimate that is not finished."""
         return self.path / "links" / _file(case, replication)
 
-    @property
-    def flows(self) -> Path:
-        """The folder of the tables of flows that the study names or has drawn; not always there."""
-        return self.path / "flows"
+    def inputs(self) -> list[Path]:
+        """The tables of flows and the code that the study needs."""
+        return sorted(
+            file for name, files in _INPUTS.items() for file in (self.path / name).glob(files)
+        )
 
     def ledger(self) -> Ledger:
         """The records of the cases whose rows are there.
@@ -156,11 +160,11 @@ class RunDirectory:
         """Remove a run of which nothing was kept; what is not its own stays."""
         folders = [self.path.joinpath(name) for name in _FOLDERS]
         there = [folder for folder in folders if folder.exists()]
-        results = [folder for folder in there if folder != self.flows]
+        results = [folder for folder in there if folder.name not in _INPUTS]
         if self.cases.exists() or any(any(folder.iterdir()) for folder in results):
             return
-        for table in self.flows.glob("*.parquet"):
-            table.unlink()
+        for file in self.inputs():
+            file.unlink()
         for folder in there:
             folder.rmdir()
         for file in (self.study, self.meta):
@@ -226,10 +230,32 @@ class RunDirectory:
         return first_difference(at_present(there), tomllib.loads(study))
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
+        kept = _kept_code(there)
+        if kept and _without_hashes(there) == _without_hashes(here):
+            raise InputError(
+                f"{self.path}: was begun with another version of the code, which is kept in"
+                f" {self.path / kept}; `sojourn run {shlex.quote(str(self.study))} --out"
+                f" {shlex.quote(str(self.path))}` goes on with that, another --out begins anew"
+            )
         raise InputError(
             f"{self.path}: holds another run: {what} is {_shown(there)} there and {_shown(here)}"
             " here; choose another --out"
         )
+
+
+# The name of a file with code in a run directory, which has the begin of its SHA-256 in it.
+_CODE = re.compile(r"(code/[^\"'{}]*)-[0-9a-f]{16}\.py")
+_SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
+
+
+def _kept_code(setting: object) -> str | None:
+    found = _CODE.search(str(setting))
+    return found and found[0]
+
+
+def _without_hashes(setting: object) -> str:
+    """A setting as text, the same whatever stands in the files of code that it names."""
+    return _SHA256.sub("", _CODE.sub(r"\1.py", str(setting)))
 
 
 def at_present(study: dict[str, object]) -> dict[str, object]:

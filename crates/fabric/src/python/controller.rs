@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub struct Named<'a> {
     /// Its file.
     pub file: &'a str,
+    /// What messages call the file.
+    pub shown: &'a str,
     /// Its name; none for the only class of the file.
     pub class: Option<&'a str>,
     /// Whether it is compiled.
@@ -24,6 +26,9 @@ pub struct Named<'a> {
 pub trait ControllerClass: Debug + Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
+
+    /// The SHA-256 of its file, in hexadecimal digits.
+    fn sha256(&self) -> &str;
 
     /// All its parameters as a study writes them.
     fn parameters(&self) -> &Table;
@@ -107,20 +112,22 @@ impl PartialEq for ClassParameters {
 }
 
 impl ClassParameters {
-    /// Loads the class, if it is not loaded yet. Returns its name.
+    /// Loads the class, and takes over its defaults.
     pub(crate) fn load(
         &mut self,
         file: &str,
+        shown: &str,
         class: Option<&str>,
         compiled: bool,
-    ) -> Result<String, Refusal> {
+    ) -> Result<&dyn ControllerClass, Refusal> {
         let interpreter = interpreter().map_err(|why| {
             let given = Value::Text(file.to_owned());
             Refusal::value(&given, format!("a file to read: {why}")).under("file")
         })?;
-        let class = interpreter.controller(&Named { file, class, compiled, set: &self.set })?;
+        let class =
+            interpreter.controller(&Named { file, shown, class, compiled, set: &self.set })?;
         self.set = class.parameters().clone();
-        Ok(self.class.insert(class).name().to_owned())
+        Ok(&**self.class.insert(class))
     }
 
     /// The class. Panics before it is loaded.

@@ -5,8 +5,11 @@
 //! imported, and without one such a study is refused.
 
 mod controller;
+mod kept;
 
 pub use controller::{Begin, ClassParameters, Controller, ControllerClass, Hooks, Named};
+pub(crate) use kept::HASH_SHOWN;
+pub use kept::KeptFile;
 
 use sojourn_core::parameters::{Refusal, Table};
 use std::sync::{Arc, OnceLock};

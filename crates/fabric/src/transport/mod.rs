@@ -152,7 +152,7 @@ impl TransportKind {
     /// The file that it is in, where it is not compiled in.
     pub(crate) fn file(&mut self) -> Option<&mut String> {
         match self {
-            TransportKind::Python(python) => Some(&mut python.file),
+            TransportKind::Python(python) => Some(&mut python.file.path),
             _ => None,
         }
     }
@@ -162,6 +162,14 @@ impl TransportKind {
         match self {
             TransportKind::Python(python) => python.load(),
             _ => Ok(()),
+        }
+    }
+
+    /// Sees to it that this file is in a run directory. Returns whether there is one.
+    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
+        match self {
+            TransportKind::Python(python) => python.keep(run),
+            _ => Ok(false),
         }
     }
 

@@ -126,14 +126,14 @@ impl Draw for Function {
         Ok(())
     }
 
-    fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
+    fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
         let (call, key) = (self.call(streams)?, self.key(streams)?);
         let kept = interpreter().and_then(|python| match &self.drawn.folder {
-            None => python.draw_into(&call, folder, &key),
+            None => python.draw_into(&call, &format!("{run}/{FOLDER}"), &key),
             Some(from) => {
                 let file = python.drawn(from, &key)?;
                 let name = file.rsplit('/').next().unwrap_or(&file);
-                python.copy(&file, None, &format!("{folder}/{name}"))
+                python.copy(&file, None, &format!("{run}/{FOLDER}/{name}"))
             }
         });
         kept.map_err(|why| self.unread(why))?;

@@ -25,7 +25,7 @@ pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
-pub use table::{Table as FlowTable, TableFile};
+pub use table::Table as FlowTable;
 pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
@@ -182,9 +182,9 @@ trait Draw {
         Ok(())
     }
 
-    /// Sees to it that the table that a replication reads, if it reads one, is in a folder of tables. Returns
+    /// Sees to it that the table that a replication reads, if it reads one, is in a run directory. Returns
     /// whether it reads one.
-    fn keep(&self, _: Streams, _folder: &str) -> Result<bool, Refusal> {
+    fn keep(&self, _: Streams, _run: &str) -> Result<bool, Refusal> {
         Ok(false)
     }
 }
@@ -234,10 +234,10 @@ impl Workload {
         with_arrivals!(&mut self.arrivals, |params| params.load(rates, first))
     }
 
-    /// Sees to it that the table that a replication reads, if it reads one, is in a folder of tables. Returns
+    /// Sees to it that the table that a replication reads, if it reads one, is in a run directory. Returns
     /// whether it reads one.
-    pub(crate) fn keep(&self, streams: Streams, folder: &str) -> Result<bool, Refusal> {
-        with_arrivals!(&self.arrivals, |params| params.keep(streams, folder))
+    pub(crate) fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
+        with_arrivals!(&self.arrivals, |params| params.keep(streams, run))
     }
 
     /// Whether its jobs are flows that arrive at times known beforehand and end.

@@ -2,8 +2,8 @@
 
 use super::list::{self, Cell, Cells, Columns, Place};
 use super::{Draw, Drawn, WorkloadContext};
-use crate::python::{FlowColumn, FlowColumns, interpreter};
-use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
+use crate::python::{FlowColumn, FlowColumns, HASH_SHOWN, KeptFile, interpreter};
+use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Streams, parameters};
 
 parameters! {
@@ -12,41 +12,13 @@ parameters! {
     /// keeps the table in its directory, under `flows`, and its study names it by its SHA-256.
     pub struct Table: "table" {
         /// The file, seen from the study's own place.
-        pub file: TableFile,
+        pub file: KeptFile,
         /// The SHA-256 that the file has to have.
         pub sha256: Option<String>,
     }
 }
 
 impl Check for Table {}
-
-/// The name of a file with a table of flows, which a run keeps under another one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableFile {
-    /// Where it is.
-    pub path: String,
-    /// Its name seen from a run directory, once the file is known.
-    kept: Option<String>,
-}
-
-/// By its name in a run directory, where that is known.
-impl Setting for TableFile {
-    fn expected() -> String {
-        String::expected()
-    }
-
-    fn shape() -> Shape {
-        String::shape()
-    }
-
-    fn read(value: &Value) -> Result<TableFile, Refusal> {
-        String::read(value).map(|path| TableFile { path, kept: None })
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(Value::Text(self.kept.as_ref().unwrap_or(&self.path).clone()))
-    }
-}
 
 /// The folder of tables in a run directory.
 pub(super) const FOLDER: &str = "flows";
@@ -90,23 +62,16 @@ impl Draw for Table {
     fn load(&mut self, _: &[u64], _: Streams) -> Result<(), Refusal> {
         let read = interpreter().and_then(|python| python.sha256(&self.file.path));
         let found = read.map_err(|why| self.refused(format!("a file to read: {why}")))?;
-        self.file.kept = Some(format!("{FOLDER}/{}.parquet", &found[..SHOWN]));
+        self.file.kept = Some(format!("{FOLDER}/{}.parquet", &found[..HASH_SHOWN]));
         self.sha256.get_or_insert(found);
         Ok(())
     }
 
-    fn keep(&self, _: Streams, folder: &str) -> Result<bool, Refusal> {
-        let Some(kept) = &self.file.kept else { return Ok(false) };
-        let into = format!("{folder}{}", kept.trim_start_matches(FOLDER));
-        interpreter()
-            .and_then(|python| python.copy(&self.file.path, self.sha256.as_deref(), &into))
-            .map_err(|why| self.refused(format!("a file to keep: {why}")))?;
-        Ok(true)
+    fn keep(&self, _: Streams, run: &str) -> Result<bool, Refusal> {
+        let keeps = self.file.keep(self.sha256.as_deref(), run);
+        keeps.map_err(|why| self.refused(format!("a file to keep: {why}")))
     }
 }
-
-/// So many digits of a hash are in the name of a file.
-const SHOWN: usize = 16;
 
 impl Table {
     fn columns(&self) -> Result<FlowColumns, Refusal> {

@@ -112,6 +112,10 @@ impl ControllerClass for CompiledClass {
         &self.0.definition.name
     }
 
+    fn sha256(&self) -> &str {
+        &self.0.definition.sha256
+    }
+
     fn parameters(&self) -> &Table {
         &self.0.values.table
     }

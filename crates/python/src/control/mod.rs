@@ -70,6 +70,7 @@ struct Definition {
     object: Py<PyAny>,
     file: String,
     name: String,
+    sha256: String,
     /// The names of the hooks that it has.
     hooks: Vec<String>,
 }
@@ -77,10 +78,11 @@ struct Definition {
 impl Definition {
     fn load(py: Python<'_>, named: &Named<'_>) -> PyResult<Definition> {
         let loading = py.import("sojourn.control.loading")?;
-        let object = loading.call_method1("load", (named.file, named.class))?;
+        let object = loading.call_method1("load", (named.file, named.class, named.shown))?;
         Ok(Definition {
             file: object.getattr("file")?.extract()?,
             name: object.getattr("name")?.extract()?,
+            sha256: object.getattr("sha256")?.extract()?,
             hooks: object.getattr("hooks")?.extract()?,
             object: object.unbind(),
         })

@@ -79,6 +79,10 @@ impl ControllerClass for PlainClass {
         &self.0.definition.name
     }
 
+    fn sha256(&self) -> &str {
+        &self.0.definition.sha256
+    }
+
     fn parameters(&self) -> &Table {
         &self.0.table
     }

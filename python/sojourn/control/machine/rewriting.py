@@ -5,18 +5,20 @@ import copy
 from collections.abc import Mapping
 from functools import reduce
 from types import FunctionType
-from typing import Any, TypeGuard
+from typing import Any
 
-from sojourn.control import arithmetic, base
+from sojourn.control import base
 from sojourn.control.loading import Definition
-from sojourn.control.records import Kind, Layout
+from sojourn.control.machine import arithmetic
+from sojourn.control.machine.records import Kind, Layout
+from sojourn.control.outline import control
 from sojourn.control.vocabulary import at
 
 
 def runnable(
     definition: Definition, record: Layout, own: Mapping[str, Any]
 ) -> dict[str, FunctionType]:
-    """The functions of a class over the record of a flow, which call the operations of `arithmetic`.
+    """The functions of a class over the record of a flow, which call operations of `arithmetic`.
 
     They share a namespace, in which they find each other: `__globals__` of each.
 
@@ -34,10 +36,11 @@ def runnable(
         for node in ast.walk(ast.parse(definition.source))
         if isinstance(node, ast.FunctionDef)
     }
+    names_of_ours = {f"Control_{method}" for method in control().methods}
     found = {}
     for name, node in definition.functions.items():
         # The lines of Control's methods are those of another file.
-        ours = name.startswith("Control_")
+        ours = name.rstrip("_") in names_of_ours
         file = base.__file__ if ours else definition.file
         rewriting = _Rewriting(file, dict(record.fields))
         tree = ast.Module([rewriting.visit(copy.deepcopy(node))], [])
@@ -53,7 +56,6 @@ class _Rewriting(ast.NodeTransformer):
     def __init__(self, file: str, kinds: Mapping[str, Kind]) -> None:
         self._file = file
         self._kinds = kinds
-        self._chained = 0
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         value = node.value
@@ -66,9 +68,9 @@ class _Rewriting(ast.NodeTransformer):
         return _call(node, type(node.op).__name__, node.left, node.right)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand = node.operand
-        if isinstance(node.op, ast.USub) and _is_number(operand):
-            return self.visit_Constant(ast.copy_location(ast.Constant(-operand.value), node))
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return self.visit_Constant(ast.copy_location(ast.Constant(-value), node))
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
             return node
@@ -78,19 +80,12 @@ class _Rewriting(ast.NodeTransformer):
         self.generic_visit(node)
         left, links = node.left, []
         for relation, right in zip(node.ops, node.comparators, strict=True):
-            held, again = self._held(right) if right is not node.comparators[-1] else (right, right)
-            links.append(_call(node, type(relation).__name__, left, held))
-            left = again
-        return links[0] if len(links) == 1 else ast.BoolOp(ast.And(), links)
-
-    def _held(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """What evaluates the middle of `a < b < c`, and what reads it again."""
-        if isinstance(value, ast.Name | ast.Constant):
-            return value, value
-        self._chained += 1
-        name = f"chained {self._chained}"
-        held = ast.NamedExpr(ast.Name(name, ast.Store()), value)
-        return held, ast.Name(name, ast.Load())
+            links.append(_call(node, type(relation).__name__, left, right))
+            left = copy.deepcopy(right)
+        if len(links) == 1:
+            return links[0]
+        # The checker lets no middle call a function of the file, which might change a field.
+        return ast.BoolOp(ast.And(), links)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         read = copy.copy(node.target)
@@ -121,7 +116,3 @@ class _Rewriting(ast.NodeTransformer):
 def _call(place: ast.expr, operation: str, *values: ast.expr) -> ast.expr:
     function = ast.Name(f"{arithmetic.PREFIX}{operation}", ast.Load())
     return ast.copy_location(ast.Call(function, list(values), []), place)
-
-
-def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)

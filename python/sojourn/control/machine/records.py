@@ -11,7 +11,11 @@ Value = float | int | bool
 
 _CODES: Mapping[Kind, str] = {"float": "d", "int": "q", "bool": "?7x"}
 
-WINDOW: tuple[tuple[str, Kind], ...] = (("cwnd", "float"), ("ssthresh", "float"), ("abc_limit", "int"))
+WINDOW: tuple[tuple[str, Kind], ...] = (
+    ("cwnd", "float"),
+    ("ssthresh", "float"),
+    ("abc_limit", "int"),
+)
 """What the record of every flow begins with."""
 
 _ACK = ("cumulative", "arrived", "marked", "snd_una", "snd_nxt", "repairing", "rtt", "delay", "now")
@@ -66,7 +70,7 @@ ARGUMENTS: Mapping[str, Layout] = {
     "sent": _numbers("sequence", "now"),
     "gap": _numbers("wire", "result"),
 }
-"""The struct of each hook's arguments. A truth is 0 or 1 in eight bytes, the lowest of them first."""
+"""The struct of each hook's arguments. A truth value is 0 or 1 in eight bytes, the lowest first."""
 
 OBJECTS = ("start", "acked")
 """Hooks whose arguments are one object, the flow or the ACK; the others take numbers."""

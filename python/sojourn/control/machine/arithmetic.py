@@ -1,9 +1,10 @@
-"""Arithmetic of whole numbers of 64 bits: what the operators of a method become before it is compiled.
+"""Arithmetic of whole numbers of 64 bits: what a method's operators become before it is compiled.
 
-Whole numbers of plain Python grow without a limit; those of a machine wrap. So `Arithmetic` replaces each operator
-and number function by a call of a function below, which does what plain Python does, and raises OverflowError where
-a whole number leaves 64 bits. `machine` gives Numba the instructions for these calls. Plain Python runs the
-functions as they stand here: that is how the traceback of a failed call is found (`compiling.explain`).
+Whole numbers of plain Python grow without a limit; those of a machine wrap. So `rewriting` replaces
+each operator and number function by a call of a function below, which does what plain Python does,
+and raises OverflowError where a whole number leaves 64 bits. `instructions` has what Numba makes of
+these calls. Plain Python runs the functions as they stand here: that is how the traceback of a
+failed call is found (`compiling.explain`).
 """
 
 import ast
@@ -20,7 +21,7 @@ BEYOND = "a whole number beyond 64 bits"
 
 
 def _bounded(operation: Operation) -> Operation:
-    """The operation, which raises OverflowError where its result is a whole number beyond 64 bits."""
+    """The operation, with an OverflowError where its result is a whole number beyond 64 bits."""
 
     @functools.wraps(operation)
     def bounded(*values: Any) -> Any:
@@ -95,16 +96,34 @@ MATH: Mapping[str, Operation] = {
 KEPT: Mapping[str, Operation] = {
     f"keep {kind}": _copy(lambda value: value) for kind in ("float", "int", "bool")
 }
-"""What a field of each kind is assigned: the value as it is. Numba would convert one of another kind in silence."""
+"""What a field of each kind is assigned: the value as it is. Numba by itself would convert a value
+of another kind in silence."""
 
 PREFIX = "exact "
 """What the global name of an operation begins with. A space: no name in a user's file has one."""
 
-_SIGNS = dict(
-    Add="+", Sub="-", Mult="*", Div="/", FloorDiv="//", Mod="%", LShift="<<", RShift=">>",
-    BitAnd="&", BitOr="|", BitXor="^", USub="-", UAdd="+", Invert="~",
-    Lt="<", LtE="<=", Gt=">", GtE=">=", Eq="==", NotEq="!=",
-)  # fmt: skip
+_SIGNS: Mapping[str, str] = {
+    "Add": "+",
+    "Sub": "-",
+    "Mult": "*",
+    "Div": "/",
+    "FloorDiv": "//",
+    "Mod": "%",
+    "LShift": "<<",
+    "RShift": ">>",
+    "BitAnd": "&",
+    "BitOr": "|",
+    "BitXor": "^",
+    "USub": "-",
+    "UAdd": "+",
+    "Invert": "~",
+    "Lt": "<",
+    "LtE": "<=",
+    "Gt": ">",
+    "GtE": ">=",
+    "Eq": "==",
+    "NotEq": "!=",
+}
 
 _OF_NODES = (BINARY, UNARY, COMPARISONS)
 _OF_NAMES = (BUILTINS, MATH, KEPT)
@@ -113,7 +132,7 @@ NAMES: Mapping[str, Operation] = {
     **{f"{PREFIX}{node.__name__}": do for group in _OF_NODES for node, do in group.items()},
     **{f"{PREFIX}{name}": do for group in _OF_NAMES for name, do in group.items()},
 }
-"""Each operation by its global name, which ends in the node of the syntax tree or the function that it is for."""
+"""Each operation by its global name, which ends in the syntax node or function that it is for."""
 
 
 def written(name: str) -> str:

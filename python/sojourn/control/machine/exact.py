@@ -1,10 +1,7 @@
-"""What plain Python does with numbers and one instruction cannot, written so that Numba compiles it.
+"""What plain Python does with numbers and one instruction cannot, for Numba to compile.
 
 Whole numbers here have 64 bits: no step of these functions leaves them.
 """
-
-from collections.abc import Callable
-from typing import Any
 
 _LEAST = -(2**63)
 _SURE = 2**53
@@ -12,16 +9,15 @@ _SURE = 2**53
 
 
 def quotient(above: int, below: int) -> float:
-    """`above / below`, rounded once, to the nearest float."""
+    """`above / below`, rounded once, to the nearest float.
+
+    Where a float cannot hold both, by long division: 55 binary digits or more, and whether there
+    is a rest.
+    """
     if below == 0:
         raise ZeroDivisionError("division by zero")
     if -_SURE <= above <= _SURE and -_SURE <= below <= _SURE:
         return float(above) / float(below)
-    return long_quotient(above, below)
-
-
-def long_quotient(above: int, below: int) -> float:
-    """`above / below` by long division: 55 binary digits or more, and whether there is a rest."""
     scale = 1.0
     if above < 0:
         scale = -scale
@@ -52,7 +48,7 @@ def long_quotient(above: int, below: int) -> float:
 
 def floor_quotient(above: int, below: int) -> int:
     """`above // below`; a machine's division traps where the least number is divided by -1."""
-    if below == -1:
+    if -below == 1:
         if above == _LEAST:
             raise OverflowError("a whole number beyond 64 bits")
         return -above
@@ -61,7 +57,7 @@ def floor_quotient(above: int, below: int) -> int:
 
 def remainder(above: int, below: int) -> int:
     """`above % below`, which has the sign of `below`."""
-    return 0 if below == -1 else above % below
+    return 0 if -below == 1 else above % below
 
 
 def float_floor_quotient(above: float, below: float) -> float:
@@ -93,19 +89,3 @@ def right_shift(value: int, count: int) -> int:
     if count < 0:
         raise ValueError("negative shift count")
     return value >> min(count, 63)
-
-
-def compared(relation: Callable[[Any, Any], bool]) -> Callable[[int, float], bool]:
-    """A comparison of a whole number with a float, by their exact values."""
-
-    def compare(whole: int, real: float) -> bool:
-        if -_SURE <= whole <= _SURE or real != real:  # noqa: PLR0124 - what is not a number
-            return relation(float(whole), real)
-        if real >= 2.0**63:
-            return relation(0, 1)
-        if real < -(2.0**63):
-            return relation(1, 0)
-        # The fraction that is left out cannot matter: the whole number is larger than all that have one.
-        return relation(whole, int(real))
-
-    return compare

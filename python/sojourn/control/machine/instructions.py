@@ -1,12 +1,12 @@
-"""Instructions for the operations of `arithmetic`, for Numba; imported only where a class is compiled.
+"""What the operations of `arithmetic` become in machine code; imported where a class is compiled.
 
-Each operation has signatures over the machine's three kinds: whole numbers of 64 bits, floats of 64 bits and truths.
-A float operation is the one IEEE 754 instruction, without the freedoms of "fast math", so that its bits are those of
-plain Python; what plain Python does beyond the instruction (a division by zero, a floor) is done as there.
+Each operation has signatures over three kinds: whole numbers of 64 bits, floats of 64 bits and
+truth values. A float operation is the one IEEE 754 instruction, without the freedoms of "fast
+math", so that its bits are those of plain Python; what plain Python does beyond the instruction (a
+division by zero, a floor) is done as there.
 """
 
 import ast
-import operator
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
@@ -17,8 +17,18 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import Signature
 from numba.extending import lower_builtin, type_callable
 
-from sojourn.control import arithmetic, exact
-from sojourn.control.arithmetic import BEYOND, BINARY, BUILTINS, COMPARISONS, KEPT, LIMIT, MATH, UNARY, Operation
+from sojourn.control.machine import arithmetic, exact
+from sojourn.control.machine.arithmetic import (
+    BEYOND,
+    BINARY,
+    BUILTINS,
+    COMPARISONS,
+    KEPT,
+    LIMIT,
+    MATH,
+    UNARY,
+    Operation,
+)
 
 Instructions = Callable[[Any, Any, Any, Sequence[Any]], Any]
 
@@ -55,9 +65,13 @@ def _define(
 
     def typer(_context: Any) -> Callable[..., Signature]:
         # Numba reads the number of values off a function's parameters.
-        if len(signatures[0][0].args) == 1:
-            return lambda value: chosen(value)
-        return lambda first, second: chosen(first, second)
+        def of_one(value: Any) -> Signature:
+            return chosen(value)
+
+        def of_two(first: Any, second: Any) -> Signature:
+            return chosen(first, second)
+
+        return of_one if len(signatures[0][0].args) == 1 else of_two
 
     type_callable(operation)(typer)
     for signature, instructions in signatures:
@@ -90,7 +104,9 @@ def _instruction(name: str) -> Instructions:
 
 def _intrinsic(builder: Any, name: str, *values: Any) -> Any:
     """One of LLVM's functions over floats, such as `llvm.floor`."""
-    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", [values[0].type]), values)
+    real = values[0].type
+    signature = ir.FunctionType(real, [real] * len(values))
+    return builder.call(builder.module.declare_intrinsic(f"llvm.{name}", [real], signature), values)
 
 
 def _float_function(name: str) -> Instructions:
@@ -113,7 +129,9 @@ def _same(_context: Any, _builder: Any, _signature: Any, values: Sequence[Any]) 
     return values[0]
 
 
-def _raise_if(context: Any, builder: Any, condition: Any, error: type[Exception], text: str) -> None:
+def _raise_if(
+    context: Any, builder: Any, condition: Any, error: type[Exception], text: str
+) -> None:
     """Raises an error where `condition` holds."""
     with builder.if_then(condition, likely=False):
         context.call_conv.return_user_exc(builder, error, (text,))
@@ -206,16 +224,6 @@ def _relation(relation: str, kind: Any) -> Instructions:
     return write
 
 
-def _mirrored(function: Callable[..., Any]) -> Instructions:
-    """Instructions of a function whose two parameters have changed places."""
-
-    def write(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
-        turned = signature.return_type(*reversed(signature.args))
-        return context.compile_internal(builder, function, turned, values[::-1])
-
-    return write
-
-
 def _chosen(relation: str, kind: Any) -> Instructions:
     """The second of two values where it stands in a relation to the first, as `min` and `max`."""
 
@@ -248,31 +256,24 @@ def _define_arithmetic() -> None:
     _define(BINARY[ast.Div], *divisions, mixed=True)
     _define(BINARY[ast.LShift], (INT(INT, INT), _python(exact.left_shift)))
     _define(BINARY[ast.RShift], (INT(INT, INT), _python(exact.right_shift)))
-    for node, name in ((ast.BitAnd, "and_"), (ast.BitOr, "or_"), (ast.BitXor, "xor")):
-        of_kinds = ((kind(kind, kind), _instruction(name)) for kind in (TRUTH, INT))
-        _define(BINARY[node], *of_kinds)
+    for bits, name in ((ast.BitAnd, "and_"), (ast.BitOr, "or_"), (ast.BitXor, "xor")):
+        _define(BINARY[bits], (INT(INT, INT), _instruction(name)))
     _define(UNARY[ast.USub], *_numbers(_negative, _instruction("fneg")))
     _define(UNARY[ast.UAdd], *_numbers(_same, _same))
     _define(UNARY[ast.Invert], (INT(INT), _instruction("not_")))
 
 
 def _define_comparisons() -> None:
-    relations: dict[type[ast.cmpop], tuple[str, Operation, Operation]] = {
-        ast.Lt: ("<", operator.lt, operator.gt),
-        ast.LtE: ("<=", operator.le, operator.ge),
-        ast.Gt: (">", operator.gt, operator.lt),
-        ast.GtE: (">=", operator.ge, operator.le),
-        ast.Eq: ("==", operator.eq, operator.eq),
-        ast.NotEq: ("!=", operator.ne, operator.ne),
-    }
-    for node, (relation, compare, turned) in relations.items():
-        _define(
-            COMPARISONS[node],
-            (TRUTH(INT, INT), _relation(relation, INT)),
-            (TRUTH(FLOAT, FLOAT), _relation(relation, FLOAT)),
-            (TRUTH(INT, FLOAT), _python(exact.compared(compare))),
-            (TRUTH(FLOAT, INT), _mirrored(exact.compared(turned))),
-        )
+    for node, relation in (
+        (ast.Lt, "<"),
+        (ast.LtE, "<="),
+        (ast.Gt, ">"),
+        (ast.GtE, ">="),
+        (ast.Eq, "=="),
+        (ast.NotEq, "!="),
+    ):
+        signatures = ((TRUTH(kind, kind), _relation(relation, kind)) for kind in (INT, FLOAT))
+        _define(COMPARISONS[node], *signatures)
 
 
 def _define_functions() -> None:

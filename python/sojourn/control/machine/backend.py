@@ -7,14 +7,16 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, config, from_dtype, njit, types
 from numba.core.errors import NumbaError
 
 from sojourn._internal.errors import InputError, one_line
-from sojourn.control import machine as machine  # gives Numba its instructions
-from sojourn.control import records
 from sojourn.control.loading import Definition
-from sojourn.control.records import ARGUMENTS, Layout
+from sojourn.control.machine import (
+    instructions,  # noqa: F401 - Numba learns them
+    records,
+)
+from sojourn.control.machine.records import ARGUMENTS, Layout
 from sojourn.control.vocabulary import TWO_ARGUMENTS
 
 _FORMATS: Mapping[records.Kind, str] = {"float": "f8", "int": "i8", "bool": "?"}
@@ -44,8 +46,10 @@ def hooks(
     Raises:
         InputError: Numba cannot compile one; the message has the line.
     """
+    if config.DISABLE_JIT:
+        raise InputError("compiled = true: the environment variable NUMBA_DISABLE_JIT forbids it")
     for name, function in functions.items():
-        function.__globals__[name] = njit(function)
+        function.__globals__[name] = njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     made = {}
     for hook, name in definition.entry.items():
         method = functions[name].__globals__[name]
@@ -61,7 +65,7 @@ def hooks(
 def _numba(layout: Layout) -> Any:
     names, kinds = zip(*layout.fields, strict=True)
     offsets = [8 * place for place in range(len(names))]
-    described = {
+    described: Any = {
         "names": names,
         "formats": [_FORMATS[kind] for kind in kinds],
         "offsets": offsets,
@@ -83,15 +87,15 @@ def _refusal(error: NumbaError, definition: Definition) -> InputError:
     return InputError(one_line(f"{where}: {ours[1] if ours else lines[0]}"))
 
 
-# C functions around a method: each gives 1 where the method raises an exception, of which a bare one would print
-# a line and go on.
+# C functions around a method: each gives 1 where the method raises an exception, of which a bare
+# one would print a line and go on.
 
 
 def _with_object(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
     def call(record: Any, arguments: Any) -> int:
         try:
             method(carray(record, 1)[0], carray(arguments, 1)[0])
-        except Exception:  # noqa: BLE001
+        except Exception:
             return 1
         return 0
 

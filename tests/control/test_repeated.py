@@ -1,0 +1,98 @@
+"""Runs with code of users: kept with the run, begun runs whose code has changed, processes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn._internal.errors import CodeError
+from sojourn.control import examples
+from sojourn.execution.execute import Threads
+from sojourn.execution.processes import Processes
+from sojourn.execution.studies import place
+
+STUDY = """
+title = "mine"
+topology = { kind = "single-switch", hosts = 4 }
+workload = { kind = "poisson", sizes = "websearch", load = 0.6, flows = 30 }
+[scheme]
+name = "mine"
+queue = "ecn"
+[scheme.transport]
+kind = "python"
+file = "mine.py"
+tcp = { ecn = true }
+[run]
+replications = 2
+[sweep]
+scheme.transport.set.gain = [0.0625, 0.5]
+"""
+DCTCP = Path(examples.__file__).with_name("dctcp.py").read_text()
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A study of DCTCP as a class, in a folder with its file."""
+    (tmp_path / "mine.py").write_text(DCTCP)
+    (tmp_path / "mine.toml").write_text(STUDY)
+    return tmp_path / "mine.toml"
+
+
+def rows(run: sojourn.Run) -> list[bytes]:
+    return [run.directory.rows(*record.key).read_bytes() for record in run.ledger]
+
+
+def test_a_run_has_its_code_and_is_repeated_without_the_file(command, mine, tmp_path):
+    first = sojourn.run(mine, out=tmp_path / "first", jobs=1)
+    (kept,) = (tmp_path / "first/code").iterdir()
+    assert kept.read_text() == DCTCP
+    meta = json.loads((tmp_path / "first/meta.json").read_text())
+    assert meta["machine"]["python"]
+    mine.with_name("mine.py").unlink()
+    again = command("run", tmp_path / "first/study.toml", "--out", tmp_path / "again")
+    assert again.code == 0, again.err
+    assert rows(sojourn.load(tmp_path / "again")) == rows(first)
+    assert (tmp_path / "again/study.toml").read_text() == (
+        tmp_path / "first/study.toml"
+    ).read_text()
+
+
+def test_processes_and_threads_give_the_same_rows(mine, tmp_path):
+    alone = sojourn.run(mine, out=tmp_path / "alone", jobs=1)
+    several = sojourn.run(mine, out=tmp_path / "several", jobs=2)
+    assert rows(several) == rows(alone)
+    assert type(place(2, None, "", apart=True)) is Processes
+    assert type(place(1, None, "", apart=True)) is Threads
+
+
+def test_what_fails_in_a_process_is_told_as_elsewhere(mine):
+    mine.with_name("mine.py").write_text(
+        DCTCP.replace(
+            "self._arrived += ack.arrived", "self._arrived += 1 // (ack.arrived - ack.arrived)"
+        )
+    )
+    with pytest.raises(CodeError, match=r"mine.py:24: ZeroDivisionError.*3 other cases failed too"):
+        sojourn.run(mine, jobs=2)
+
+
+def test_a_begun_run_goes_on_with_its_own_code(command, mine, tmp_path):
+    out = tmp_path / "r"
+    first = sojourn.run(mine, out=out, jobs=1)
+    mine.with_name("mine.py").write_text(DCTCP.replace("0.0625", "0.125"))
+    changed = command("run", mine, "--out", out)
+    assert changed.code == 2
+    assert "r: was begun with another version of the code, which is kept in" in changed.err
+    first.directory.rows(1, 1).unlink()
+    went_on = command("run", out / "study.toml", "--out", out, "--jobs", "1")
+    assert went_on.code == 0, went_on.err
+    assert rows(sojourn.load(out)) == rows(sojourn.run(out / "study.toml", jobs=1))
+
+
+def test_code_that_was_changed_in_the_run_is_refused(command, mine, tmp_path):
+    sojourn.run(mine, out=tmp_path / "r", jobs=1)
+    (kept,) = (tmp_path / "r/code").iterdir()
+    kept.write_text(DCTCP.replace("0.0625", "0.125"))
+    refused = command("run", tmp_path / "r/study.toml", "--out", tmp_path / "s")
+    assert refused.code == 2
+    assert "expected the file as it was, its SHA-256 is" in refused.err
