@@ -25,7 +25,6 @@ def page() -> str:
     control = classes["Control"]
     hooks = [method for method in _methods(control) if method.name in vocabulary.HOOKS]
     helpers = [method for method in _methods(control) if method.name not in vocabulary.HOOKS]
-    offered = ast.parse(inspect.getsource(mathematics))
     lines = [
         HEAD,
         "## Fields that every flow has",
@@ -45,7 +44,7 @@ def page() -> str:
         "\n## Units of time",
         *_table("name", rows=((f"`{n}`", f"{ps:,} ps") for n, ps in vocabulary.UNITS.items())),
         "\n## Mathematics of `sojourn.control`",
-        *_table("function", rows=map(_method, _functions(offered))),
+        *_table("function", rows=map(_function, vocabulary.OURS)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -57,12 +56,9 @@ def _fields(of_class: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
             yield f"`{ast.unparse(node.target)}`", ast.unparse(node.annotation), _text(after)
 
 
-def _functions(tree: ast.Module | ast.ClassDef) -> list[ast.FunctionDef]:
-    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-
-
 def _methods(of_class: ast.ClassDef) -> list[ast.FunctionDef]:
-    return [method for method in _functions(of_class) if not method.name.startswith("_")]
+    found = [node for node in of_class.body if isinstance(node, ast.FunctionDef)]
+    return [method for method in found if not method.name.startswith("_")]
 
 
 def _method(node: ast.FunctionDef) -> tuple[str, str]:
@@ -71,6 +67,12 @@ def _method(node: ast.FunctionDef) -> tuple[str, str]:
     shown = ", ".join(ast.unparse(argument) for argument in arguments)
     gives = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
     return f"`{node.name}({shown}){gives}`", _doc(node)
+
+
+def _function(name: str) -> tuple[str, str]:
+    function = getattr(mathematics, name)
+    arguments = "x, y" if name in vocabulary.TWO_ARGUMENTS else "x"
+    return f"`{name}({arguments})`", " ".join((inspect.getdoc(function) or "").split())
 
 
 def _doc(node: ast.FunctionDef | ast.ClassDef) -> str:
