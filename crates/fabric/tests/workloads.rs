@@ -201,7 +201,7 @@ fn a_bad_list_of_flows_says_where_and_why() {
         (&format!("{head}0,1,0,1us\n"), 2, "size_bytes \"0\""),
         (&format!("{head}0,1,5,12\n"), 2, "arrival \"12\", expected a time such as 12us"),
         (&format!("{head}0,1,5,11h\n"), 2, "at most 36000s"),
-        ("src,dst,size_bytes,arrival_s\n0,1,5,NaN\n", 2, "arrival \"NaN\""),
+        ("src,dst,size_bytes,arrival_s\n0,1,5,NaN\n", 2, "arrival_s \"NaN\""),
         ("src,dst,size_bytes,arrival,deadline\n0,1,5,1us,soon\n", 2, "deadline \"soon\""),
     ];
     for (text, line, what) in cases {

@@ -114,12 +114,14 @@ fn plain<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
 
 type Numbers<'py, T> = PyReadonlyArray1<'py, T>;
 
+/// A column: its name, and one or two arrays.
+type Given<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
 /// A table of flows, of which Python gives the number of rows and a list of columns, each with its name: an
 /// array of floats; of whole numbers with an array of where they are missing, or none; or of octets of text
 /// with an array of where each text begins.
 fn columns(given: &Bound<'_, PyAny>) -> PyResult<FlowColumns> {
-    let (rows, list): (usize, Vec<(String, Bound<'_, PyAny>, Bound<'_, PyAny>)>) =
-        given.extract()?;
+    let (rows, list): (usize, Vec<Given<'_>>) = given.extract()?;
     let mut table = FlowColumns { rows, ..FlowColumns::default() };
     for (name, values, more) in list {
         let column = if let Ok(numbers) = values.extract::<Numbers<'_, f64>>() {

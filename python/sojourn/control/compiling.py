@@ -5,20 +5,20 @@ Numba takes 130 MB and most of a second to import, so only `compile` imports it.
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
+from importlib.util import find_spec
 
-from sojourn import _core
+from sojourn._core import mathematics_addresses
 from sojourn._internal.errors import InputError, one_line
 from sojourn.control import mathematics
 from sojourn.control.loading import Definition, explain_error
 from sojourn.control.machine import arithmetic, records
 from sojourn.control.machine.records import ARGUMENTS, OBJECTS, Layout
 from sojourn.control.machine.rewriting import runnable
-from sojourn.control.vocabulary import OURS, TWO_ARGUMENTS
+from sojourn.control.vocabulary import OURS
 
 _MOST_CLASSES = 64
 """Classes whose machine code is kept."""
@@ -54,6 +54,19 @@ class Compiled:
             wide = next(name for name, value in values.items() if abs(value) >= arithmetic.LIMIT)
             text = f"{wide} = {values[wide]}: expected a whole number of at most 64 bits"
             raise InputError(text) from None
+
+
+_NO_NUMBA = "compiled = true needs Numba: pip install 'sojourn[compiled]'"
+
+
+def check_available() -> None:
+    """Check that there is a compiler, without importing it.
+
+    Raises:
+        InputError: Numba is not installed.
+    """
+    if find_spec("numba") is None:
+        raise InputError(_NO_NUMBA)
 
 
 def compile(definition: Definition) -> Compiled:  # noqa: A001 - the field's word
@@ -113,11 +126,11 @@ def _compiled(text: _Text) -> Compiled:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("numba", "llvmlite"):
             raise
-        raise InputError("compiled = true needs Numba: pip install 'sojourn[compiled]'") from None
+        raise InputError(_NO_NUMBA) from None
     except ImportError as error:  # a version of NumPy that Numba does not know
         raise InputError(one_line(f"compiled = true: {error}")) from None
     record = _record(definition)
-    functions = runnable(definition, record, backend.foreign(_addresses()))
+    functions = runnable(definition, record, backend.foreign(dict(mathematics_addresses())))
     hooks = backend.hooks(definition, record, functions)
     addresses = {hook: function.address for hook, function in hooks.items()}
     return Compiled(record, addresses, keep=hooks)
@@ -125,23 +138,3 @@ def _compiled(text: _Text) -> Compiled:
 
 def _record(definition: Definition) -> Layout:
     return records.of_flow((field.name, field.type) for field in definition.fields)
-
-
-def _addresses() -> Mapping[str, int]:
-    """Where the C functions of `mathematics` are: of one float or two, they give one."""
-    found = getattr(_core, "mathematics_addresses", None)
-    if found is not None:
-        return dict(found())
-    return {name: pointer.value or 0 for name, (pointer, _) in _callbacks().items()}
-
-
-@cache
-def _callbacks() -> Mapping[str, tuple[ctypes.c_void_p, object]]:
-    """The functions of `mathematics` as C functions that call the interpreter, and their owners."""
-    made = {}
-    for name in OURS:
-        arguments = 2 if name in TWO_ARGUMENTS else 1
-        prototype = ctypes.CFUNCTYPE(*[ctypes.c_double] * (1 + arguments))
-        callback = prototype(getattr(mathematics, name))
-        made[name] = ctypes.cast(callback, ctypes.c_void_p), callback
-    return made

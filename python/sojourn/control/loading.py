@@ -55,6 +55,11 @@ class Definition:
     entry: Mapping[str, str]
     constants: Mapping[str, float | int | bool]
 
+    def reads_delay(self) -> bool:
+        """Whether a hook reads `ack.delay`, for which the engine has to remember departures."""
+        nodes = (node for function in self.functions.values() for node in ast.walk(function))
+        return any(isinstance(node, ast.Attribute) and node.attr == "delay" for node in nodes)
+
     def parameters(self) -> tuple[Field, ...]:
         """The fields that a study may set."""
         return tuple(field for field in self.fields if field.is_parameter)

@@ -58,6 +58,8 @@ pub struct Hooks {
     pub sent: bool,
     /// Says how far apart packets leave.
     pub gap: bool,
+    /// Whether any of them looks at the round trip of the packet that caused an ACK.
+    pub reads_delay: bool,
 }
 
 /// What the controller of a flow knows when the flow starts.

@@ -18,7 +18,7 @@ pub(super) struct CompiledClass(Arc<Compiled>);
 struct Compiled {
     definition: Definition,
     values: ClassValues,
-    code: OnceLock<Result<Code, String>>,
+    code: OnceLock<Result<Arc<Code>, String>>,
 }
 
 /// A compiled hook: takes a record and a struct of arguments, all of eight bytes each, and returns 0, or
@@ -56,10 +56,13 @@ impl CompiledClass {
 }
 
 impl Compiled {
-    fn code(&self) -> Result<&Code, String> {
-        let compile =
-            || Python::attach(|py| self.compile(py).map_err(|error| error.value(py).to_string()));
-        self.code.get_or_init(compile).as_ref().map_err(Clone::clone)
+    fn code(&self) -> Result<Arc<Code>, String> {
+        let compile = || {
+            Python::attach(|py| {
+                self.compile(py).map(Arc::new).map_err(|error| error.value(py).to_string())
+            })
+        };
+        self.code.get_or_init(compile).clone()
     }
 
     fn compile(&self, py: Python<'_>) -> PyResult<Code> {
@@ -126,13 +129,16 @@ impl ControllerClass for CompiledClass {
 
     fn start(&self, begin: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, String> {
         let code = self.0.code()?;
-        let mut record = code.record.clone().into_boxed_slice();
-        record[ABC_LIMIT] = begin.abc_limit.into();
-        let mut flow = CompiledFlow { class: self.0.clone(), record };
-        if code.start.is_some() {
+        let mut flow = CompiledFlow {
+            class: self.0.clone(),
+            records: code.record.repeat(2).into_boxed_slice(),
+            code,
+        };
+        flow.records[ABC_LIMIT] = begin.abc_limit.into();
+        if let Some(start) = flow.code.start {
             let rate = begin.rate.bits_per_second();
             let mut arguments = [begin.hops.into(), begin.bytes as i64, rate as i64];
-            flow.call("start", |code| code.start, &mut arguments, window)?;
+            flow.call("start", start, &mut arguments, window)?;
         }
         Ok(Box::new(flow))
     }
@@ -146,11 +152,10 @@ impl ControllerClass for CompiledClass {
 #[derive(Debug)]
 struct CompiledFlow {
     class: Arc<Compiled>,
-    record: Box<[u64]>,
+    code: Arc<Code>,
+    /// The record, and behind it what it was before the latest call.
+    records: Box<[u64]>,
 }
-
-/// Words of a record that are copied without an allocation.
-const FEW_WORDS: usize = 32;
 
 impl CompiledFlow {
     /// Calls a hook with the sender's window, and takes over what it makes of that.
@@ -158,23 +163,22 @@ impl CompiledFlow {
     fn call(
         &mut self,
         name: &str,
-        hook: impl FnOnce(&Code) -> Option<Hook>,
+        hook: Hook,
         arguments: &mut [i64],
         window: &mut Window,
     ) -> Result<(), String> {
-        let code = self.class.code()?;
-        let hook = hook(code).expect("a hook that the class has");
-        self.record[CWND] = window.cwnd.to_bits();
-        self.record[SSTHRESH] = window.ssthresh.to_bits();
-        let before = Copied::of(&self.record);
+        let (record, before) = self.records.split_at_mut(self.code.record.len());
+        record[CWND] = window.cwnd.to_bits();
+        record[SSTHRESH] = window.ssthresh.to_bits();
+        before.copy_from_slice(record);
         // SAFETY: the record is that of the class, and the arguments are those of the hook.
-        let status = unsafe { hook(self.record.as_mut_ptr(), arguments.as_mut_ptr()) };
+        let status = unsafe { hook(record.as_mut_ptr(), arguments.as_mut_ptr()) };
         if status != 0 {
-            return Err(self.class.explained(name, before.words(&self.record), arguments));
+            return Err(self.class.explained(name, before, arguments));
         }
         let left = Window {
-            cwnd: f64::from_bits(self.record[CWND]),
-            ssthresh: f64::from_bits(self.record[SSTHRESH]),
+            cwnd: f64::from_bits(record[CWND]),
+            ssthresh: f64::from_bits(record[SSTHRESH]),
         };
         self.class.definition.check(name, left)?;
         *window = left;
@@ -182,30 +186,9 @@ impl CompiledFlow {
     }
 }
 
-/// A record before a call.
-enum Copied {
-    Few([u64; FEW_WORDS]),
-    Many(Box<[u64]>),
-}
-
-impl Copied {
-    #[inline]
-    fn of(record: &[u64]) -> Copied {
-        if record.len() > FEW_WORDS {
-            return Copied::Many(record.into());
-        }
-        let mut few = [0; FEW_WORDS];
-        few[..record.len()].copy_from_slice(record);
-        Copied::Few(few)
-    }
-
-    /// Its words, as many as those of `record`.
-    fn words(&self, record: &[u64]) -> &[u64] {
-        match self {
-            Copied::Few(words) => &words[..record.len()],
-            Copied::Many(words) => words,
-        }
-    }
+/// A hook that is called only where the class has it.
+fn there(hook: Option<Hook>) -> Hook {
+    hook.expect("a hook that the class has")
 }
 
 impl Controller for CompiledFlow {
@@ -226,27 +209,27 @@ impl Controller for CompiledFlow {
             delay.map_or(0, Span::ps) as i64,
             acked.now.ps() as i64,
         ];
-        self.call("acked", |code| code.acked, &mut arguments, window)
+        self.call("acked", there(self.code.acked), &mut arguments, window)
     }
 
     fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
         let mut arguments = [flight.into(), now.ps() as i64];
-        self.call("lost", |code| code.lost, &mut arguments, window)
+        self.call("lost", there(self.code.lost), &mut arguments, window)
     }
 
     fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
         let mut arguments = [flight.into(), now.ps() as i64];
-        self.call("timed_out", |code| code.timed_out, &mut arguments, window)
+        self.call("timed_out", there(self.code.timed_out), &mut arguments, window)
     }
 
     fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), String> {
         let mut arguments = [sequence.into(), now.ps() as i64];
-        self.call("sent", |code| code.sent, &mut arguments, window)
+        self.call("sent", there(self.code.sent), &mut arguments, window)
     }
 
     fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String> {
         let mut arguments = [wire.ps() as i64, 0];
-        self.call("gap", |code| code.gap, &mut arguments, window)?;
+        self.call("gap", there(self.code.gap), &mut arguments, window)?;
         self.class.definition.gap(arguments[1]).map(Span::from_ps)
     }
 }

@@ -73,6 +73,7 @@ struct Definition {
     sha256: String,
     /// The names of the hooks that it has.
     hooks: Vec<String>,
+    reads_delay: bool,
 }
 
 impl Definition {
@@ -84,6 +85,7 @@ impl Definition {
             name: object.getattr("name")?.extract()?,
             sha256: object.getattr("sha256")?.extract()?,
             hooks: object.getattr("hooks")?.extract()?,
+            reads_delay: object.call_method0("reads_delay")?.extract()?,
             object: object.unbind(),
         })
     }
@@ -99,6 +101,7 @@ impl Definition {
             timed_out: self.has("timed_out"),
             sent: self.has("sent"),
             gap: self.has("gap"),
+            reads_delay: self.reads_delay,
         }
     }
 
@@ -113,16 +116,24 @@ impl Definition {
     }
 
     /// Refuses a window that no sender can have.
+    #[inline]
     fn check(&self, hook: &str, window: Window) -> Result<(), String> {
         let Window { cwnd, ssthresh } = window;
-        let expected = if !(cwnd > 0.0 && cwnd <= LARGEST_WINDOW) {
-            format!("cwnd = {cwnd}, expected a number above 0, at most {LARGEST_WINDOW}")
-        } else if ssthresh.is_nan() || ssthresh <= 0.0 {
-            format!("ssthresh = {ssthresh}, expected a number above 0")
-        } else {
-            return Ok(());
+        match cwnd > 0.0 && cwnd <= LARGEST_WINDOW && ssthresh > 0.0 {
+            true => Ok(()),
+            false => Err(self.refused(hook, window)),
+        }
+    }
+
+    /// The message about a window that no sender can have.
+    #[cold]
+    fn refused(&self, hook: &str, window: Window) -> String {
+        let Window { cwnd, ssthresh } = window;
+        let left = match cwnd > 0.0 && cwnd <= LARGEST_WINDOW {
+            true => format!("ssthresh = {ssthresh}, expected a number above 0"),
+            false => format!("cwnd = {cwnd}, expected a number above 0, at most {LARGEST_WINDOW}"),
         };
-        Err(format!("{}: {}.{hook} left {expected}", self.file, self.name))
+        format!("{}: {}.{hook} left {left}", self.file, self.name)
     }
 
     /// The gap that a class returned, in picoseconds.

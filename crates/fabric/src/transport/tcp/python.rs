@@ -190,7 +190,7 @@ impl CongestionControl for PythonControl {
 
     fn sent(&self, window: &mut Window, state: &mut Controlled, sequence: u32, now: Time) {
         state.now = now;
-        if self.hooks.acked {
+        if self.hooks.reads_delay {
             state.departures.note(sequence, now);
         }
         self.call(state, self.hooks.sent, |flow| flow.sent(window, sequence, now));
@@ -207,7 +207,10 @@ impl CongestionControl for PythonControl {
 
     fn acked(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
         state.now = acked.now;
-        let delay = state.departures.round_trip(acked);
+        let delay = match self.hooks.reads_delay {
+            true => state.departures.round_trip(acked),
+            false => None,
+        };
         let called = self.call(state, self.hooks.acked, |flow| flow.acked(window, acked, delay));
         if !called && acked.cumulative > 0 {
             window.grow_by(acked, self.abc_limit);

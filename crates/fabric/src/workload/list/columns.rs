@@ -227,7 +227,7 @@ impl Times {
 /// Whether a list of flows may have a column of this name.
 fn is_known(name: &str) -> bool {
     let is_time = |time: &&str| TimeUnit::ALL.iter().any(|(_, end)| format!("{time}{end}") == name);
-    PLAIN.contains(&name) || TIMES.iter().any(|time| is_time(&time))
+    PLAIN.contains(&name) || TIMES.iter().any(is_time)
 }
 
 /// The cell of a column that need not be there; nothing where it is not.
