@@ -3,12 +3,14 @@
 import ast
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from sojourn.control import base, fields, mathematics, vocabulary
 
 HEAD = """# Controllers, in full
 
-What a class of `sojourn.control` has. [Controllers](../control.md) says how it is used, and what of Python there is.
+What a class of `sojourn.control` has. [Controllers](../control.md) says how it is used, and what of
+Python there is.
 """
 
 TYPES = {
@@ -51,7 +53,7 @@ def page() -> str:
 
 def _fields(of_class: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
     """Name, type and description of each field that has one."""
-    for node, after in zip(of_class.body, of_class.body[1:], strict=False):
+    for node, after in pairwise(of_class.body):
         if isinstance(node, ast.AnnAssign):
             yield f"`{ast.unparse(node.target)}`", ast.unparse(node.annotation), _text(after)
 
@@ -83,7 +85,7 @@ def _doc(node: ast.FunctionDef | ast.ClassDef) -> str:
 def _types() -> Iterator[tuple[str, str]]:
     yield from ((f"`{name}`", doc) for name, doc in TYPES.items())
     body = ast.parse(inspect.getsource(fields)).body
-    for node, after in zip(body, body[1:], strict=False):
+    for node, after in pairwise(body):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in vocabulary.OFFERED:
             yield f"`{ast.unparse(node.targets[0])}`", _text(after)
 

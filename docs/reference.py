@@ -6,6 +6,7 @@
 from pathlib import Path
 
 import control_reference
+
 from sojourn._internal import registry
 from sojourn._internal.registry import Entry, Parameter
 

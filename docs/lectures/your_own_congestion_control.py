@@ -2,9 +2,9 @@
 # # Your own congestion control in twenty lines
 #
 # A lecture as a script: run it with Python, or open it as a notebook with jupytext.
-# A congestion controller is a class in a file. Here is one that looks at the delay, beside DCTCP, which
-# looks at marks. The page *Your own congestion control in twenty lines* of the handbook says more on
-# each step.
+# A congestion controller is a class in a file. Here is one that looks at the delay, beside DCTCP,
+# which looks at marks. The handbook's page *Your own congestion control in twenty lines* says more
+# on each step.
 
 # %%
 import sys
@@ -45,8 +45,8 @@ class FewQueued(Control):
 # %% [markdown]
 # ## Without a network
 #
-# The class is plain Python: give it ACKs by hand. With `cwnd` packets on the way and a round trip of
-# `delay`, `cwnd * base / delay` packets are on the wires, and all others wait in a queue.
+# The class is plain Python: give it ACKs by hand. With `cwnd` packets on the way and a round trip
+# of `delay`, `cwnd * base / delay` packets are on the wires, and all others wait in a queue.
 # *Exercise:* at which delay does a window of ten packets begin to shrink?
 
 # %%
@@ -68,8 +68,9 @@ assert np.all(np.diff(windows) <= 0), "a longer queue leaves a smaller window"
 # %% [markdown]
 # ## Beside DCTCP
 #
-# Eight hosts on one switch, flows of a web search cluster. In a fair comparison one thing differs: the
-# table `tcp` has the values of DCTCP.
+# Eight hosts on one switch, flows of a web search cluster. In a fair comparison one thing differs:
+# the table `tcp` has the values of DCTCP. (`jobs=1` is for a script: several processes would each
+# begin by running it.)
 
 # %%
 TCP = {
@@ -91,7 +92,7 @@ STUDY = {
     "scheme": MINE,
 }
 
-run = sojourn.run(STUDY, overrides={"sweep.scheme": ["DCTCP", MINE]})
+run = sojourn.run(STUDY, overrides={"sweep.scheme": ["DCTCP", MINE]}, jobs=1)
 for estimate in run.summary():
     if estimate.metric == "slowdown":
         print(f"{estimate.case['scheme']:>10}, {estimate.bin}: mean slowdown {estimate.mean:.2f}")
@@ -99,8 +100,8 @@ for estimate in run.summary():
 # %% [markdown]
 # ## Is it better?
 #
-# Both had the same flows, so the difference of each pair counts. The verdict names what is better, what
-# is worse, and by how much, where the run is long enough for an interval.
+# Both had the same flows, so the difference of each pair counts. The verdict names what is better,
+# what is worse, and by how much, where the run is long enough for an interval.
 # *Exercise:* say it in one sentence, without a number that has no interval.
 
 # %%
@@ -115,16 +116,13 @@ run.plot("cdf")
 # %% [markdown]
 # ## Its parameter
 #
-# A field without an underscore is a parameter: a study sweeps it as `scheme.transport.set` and its name.
+# A field without an underscore is a parameter: a study sweeps it as `scheme.transport.set` and its
+# name.
 # *Exercise:* which value would you take, and who pays for it?
 
 # %%
-swept = sojourn.sweep(
-    STUDY, {"scheme.transport.set.queued": [1, 3, 10], "workload.flows": [2000]}
-)
-short = {}
+queued = "scheme.transport.set.queued"
+swept = sojourn.sweep(STUDY, {queued: [1, 3, 10], "workload.flows": [2000]}, jobs=1)
 for estimate in swept.summary(by=["queued"]):
-    if estimate.metric == "slowdown" and estimate.bin not in ("all",):
-        short.setdefault(estimate.bin, []).append(estimate.mean)
-for size, means in short.items():
-    print(f"{size}: {', '.join(f'{mean:.2f}' for mean in means)} with 1, 3, 10 packets")
+    if estimate.metric == "slowdown":
+        print(f"{estimate.case['queued']:4.0f}, {estimate.bin}: mean slowdown {estimate.mean:.2f}")
