@@ -5,6 +5,8 @@
 
 from pathlib import Path
 
+import control_reference
+
 from sojourn._internal import registry
 from sojourn._internal.registry import Entry, Parameter
 
@@ -108,3 +110,4 @@ if __name__ == "__main__":
     PAGES.mkdir(parents=True, exist_ok=True)
     for name, listed in registry.topics().items():
         (PAGES / f"{name}.md").write_text(page(name, listed), encoding="utf-8")
+    (PAGES / "control.md").write_text(control_reference.page(), encoding="utf-8")

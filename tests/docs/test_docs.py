@@ -73,6 +73,7 @@ def test_pages_can_be_followed(command, tmp_path, monkeypatch, thread):
     for folder in ("docs", "papers"):
         tmp_path.joinpath(folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     for page in thread:
         text = page.read_text(encoding="utf-8")
         came = pages.follow(text, tmp_path, run)
