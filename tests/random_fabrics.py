@@ -24,33 +24,32 @@ class Fabric:
     parts: Mapping[str, object]
     tcp: Mapping[str, object]
 
-    def study(self, kind: str, how: str, **settings: object) -> Study:
-        """A study of it; `settings` are the controller's own."""
+    def study(self, kind: str, how: str, folder: Path = EXAMPLES) -> Study:
+        """A study of it, with a transport that is built in or a class of a folder."""
         scheme = {
             "name": "X",
             **self.parts["scheme"],
-            "transport": self._transport(kind, how, settings),
+            "transport": self._transport(kind, how, folder),
         }
         parts = {**self.parts, "scheme": scheme, "window_digest": True}
         return Study.parse(toml_lines(parts), "study.toml", [])
 
-    def _transport(self, kind: str, how: str, settings: Mapping[str, object]) -> dict[str, object]:
+    def _transport(self, kind: str, how: str, folder: Path) -> dict[str, object]:
         tcp = dict(self.tcp)
         if kind == "swift":
             for other in ("dupthresh", "limited_transmit", "ack_delay", "abc_limit", "handshake"):
                 tcp.pop(other, None)
         if how == BUILT_IN:
-            return {"kind": kind, **tcp, **settings}
+            return {"kind": kind, **tcp}
         of = {"ecn": kind == "dctcp", "paced": kind == "swift"}
         if kind == "swift":  # built in, it has no such choice
             of["limited_transmit"] = False
         name = kind.replace("-", "_")
         return {
             "kind": "python",
-            "file": str(EXAMPLES / f"{name}.py"),
+            "file": str(folder / f"{name}.py"),
             "class": CLASSES[kind],
             "compiled": how == COMPILED,
-            "set": settings,
             "tcp": {**tcp, **of},
         }
 
@@ -78,18 +77,19 @@ def _parts(chance: random.Random, *, far: bool) -> dict[str, object]:
     delay = f"{chance.randint(2500, 12_000)}us" if far else f"{chance.randint(50, 5000)}ns"
     kind = "single-switch" if far else chance.choice(["single-switch", "leaf-spine", "fat-tree"])
     topology: dict[str, object] = {"kind": kind, "rate": f"{rate}Mbps", "delay": delay}
-    if kind == "single-switch":
+    sizes = "websearch" if far else chance.choice(["websearch", "imc10"])
+    workload: dict[str, object] = {"kind": "poisson", "sizes": sizes}
+    workload |= {"load": round(chance.uniform(0.3, 0.9), 3), "flows": chance.randint(15, 60)}
+    if far:  # a slow link, at which windows of hundreds of packets lose some
+        topology |= {"hosts": chance.randint(3, 9), "uplink": f"{rate // 2}Mbps"}
+        workload |= {"pairs": "to-last", "flows": chance.randint(6, 16)}
+    elif kind == "single-switch":
         topology |= {"hosts": chance.randint(3, 9)}
     elif kind == "leaf-spine":
         topology |= {"racks": chance.randint(2, 3), "hosts": chance.randint(2, 5), "spines": 2}
         topology |= {"uplink_rate": f"{2 * rate}Mbps"}
     else:
         topology |= {"k": 4}
-    sizes = chance.choice(["websearch", "fb-hadoop"] if far else ["websearch", "imc10"])
-    workload: dict[str, object] = {"kind": "poisson", "flows": chance.randint(15, 60)}
-    workload |= {"load": round(chance.uniform(0.3, 0.9), 3), "sizes": sizes}
-    if far:
-        workload["flows"] = chance.randint(6, 16)
     buffer = chance.randint(15, 225) * (4 if far else 1)
     queue: dict[str, object] = {"kind": "ecn", "buffer": f"{buffer}KB"}
     queue["threshold"] = f"{max(3, buffer * chance.randint(5, 40) // 100)}KB"

@@ -107,12 +107,13 @@ def long_files() -> Iterator[str]:
 
 
 def short_files() -> Iterator[str]:
-    """Files with fewer lines than it takes to look for them, but for variants and commands."""
+    """Files with fewer lines than it takes to look for them; not variants, commands, examples."""
     for path in RUST:
         if path.stem not in ("lib", "mod") and lines(path) < RUST_LINES[0] and not is_variant(path):
             yield name(path)
     for path in PYTHON:
-        if path.stem != "__init__" and "cli" not in path.parts and lines(path) < PYTHON_LINES[0]:
+        is_own = path.stem == "__init__" or {"cli", "examples"} & {*path.parts}
+        if not is_own and lines(path) < PYTHON_LINES[0]:
             yield name(path)
 
 

@@ -5,6 +5,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 __all__ = [
     "AckFields",
@@ -875,6 +876,7 @@ def mail_spool_check(
         MailError: there is no spool; it cannot be read; somebody has it that is to be repaired.
     """
 
+@disjoint_base
 class AckFields:
     """The fields of an ACK, which the engine writes directly; `sojourn.control.Ack` has them."""
 
@@ -888,6 +890,7 @@ class AckFields:
     delay: int
     now: int
 
+@disjoint_base
 class WindowFields:
     """The fields of a controller that the engine shares with it, see `sojourn.control.Control`."""
 
@@ -904,7 +907,7 @@ class Flow:
         rate: the rate of its host's link, in bits a second.
     """
 
-    def __init__(self, *, hops: int = 1, bytes: int = 1, rate: int = 10_000_000_000) -> None:  # noqa: A002
+    def __new__(cls, *, hops: int = 1, bytes: int = 1, rate: int = 10_000_000_000) -> Flow:  # noqa: A002
         """A flow by hand, to try a class without a simulation."""
 
     hops: int
@@ -926,5 +929,5 @@ def log(x: float, /) -> float:
 def mathematics_addresses() -> list[tuple[str, int]]:
     """Where the functions of C are that compute these, by name: for a compiler."""
 
-def as_written(type: str, value: float, /) -> str:  # noqa: A002
+def as_written(kind: str, value: float) -> str:
     """A value of a field's type (`time`, `float`, ...) as a study writes it: `"20us"`, `0.7`."""

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from compiled_calls import compiled_call
+from sojourn import _core
 from sojourn._internal.errors import InputError
-from sojourn.control import compiling, loading, machine, mathematics
+from sojourn.control import cbrt, compiling, examples, loading, machine
 from sojourn.control.compiling import compile, explain  # noqa: A004
 from sojourn.control.loading import Definition, load, new
 from sojourn.control.machine.records import ARGUMENTS, OBJECTS
@@ -88,7 +89,7 @@ def test_each_hook_gets_its_arguments(gentle: Definition) -> None:
     assert after("start", new_flow, hops=1, bytes=10, rate=100)._hops == 321
     assert after("sent", new_flow, sequence=6, now=7)._sent == 42
     lost = after("lost", new_flow, flight=12, now=21)
-    assert (lost.cwnd, lost.ssthresh) == (0.75, mathematics.cbrt(0.75))
+    assert (lost.cwnd, lost.ssthresh) == (0.75, cbrt(0.75))
     wide = layout.pack({"cwnd": 10.0, "backoff": 0.5})
     assert after("acked", wide, marked=True, snd_nxt=8).cwnd == 5.0
     assert after("acked", wide, marked=True, snd_nxt=8)._calm == 9
@@ -148,7 +149,7 @@ def test_without_numba_the_message_says_what_to_install(
     assert str(refused.value) == "compiled = true needs Numba: pip install 'sojourn[compiled]'"
 
 
-EXAMPLES = Path(__file__).parents[2] / "docs/examples/control"
+EXAMPLES = Path(examples.__file__).parent
 
 
 @pytest.mark.parametrize("name", ["new_reno", "dctcp", "cubic", "swift"])
@@ -216,9 +217,7 @@ def test_own_mathematics_is_called_at_its_address(
     gentle: Definition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = ctypes.cast(ctypes.CDLL(None).floor, ctypes.c_void_p).value
-    monkeypatch.setattr(
-        compiling, "mathematics_addresses", lambda: [(name, address) for name in OURS]
-    )
+    monkeypatch.setattr(_core, "mathematics_addresses", lambda: [(name, address) for name in OURS])
     compiling._compiled.cache_clear()
     compiled = compile(gentle)
     compiling._compiled.cache_clear()

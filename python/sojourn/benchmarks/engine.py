@@ -116,7 +116,7 @@ def measure(
     runs = []
     for attempt in range(repeat):
         say(f"{name}: run {attempt + 1} of {repeat}")
-        runs.append(_child(name, _CHILD, study, [], figures, begin)[0])
+        runs.append(_child(name, _CHILD, study, [], figures, begin=begin)[0])
     best = min(runs, key=lambda run: run["cpu_s"])
     unit, figure = next((u, f) for u, f in work.items() if best["counts"][f])
     units = best["counts"][figure]
@@ -163,6 +163,7 @@ def _child(
     study: str,
     overrides: list[tuple[str, str]],
     figures: list[str],
+    *,
     begin: list[tuple[str, str]] | None = None,
 ) -> tuple[dict[str, Any], str]:
     """What one process measured, and what it said on standard error.

@@ -17,9 +17,9 @@ each flow. Of Python there is what gives the same numbers plain and compiled; th
 with its line.
 """
 
+from sojourn._core import cbrt, exp, log, power
 from sojourn.control.base import Ack, Control, Flow
 from sojourn.control.fields import Bytes, Rate, Time, ms, ns, ps, s, us
-from sojourn.control.mathematics import cbrt, exp, log, power
 
 __all__ = [
     "Ack",

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
 
-from sojourn._core import mathematics_addresses
+from sojourn import _core
 from sojourn._internal.errors import InputError, one_line
-from sojourn.control import mathematics
 from sojourn.control.loading import Definition, explain_error
 from sojourn.control.machine import arithmetic, records
 from sojourn.control.machine.records import ARGUMENTS, OBJECTS, Layout
@@ -98,7 +97,7 @@ def explain(definition: Definition, hook: str, record: bytes, arguments: bytes) 
         The text of the exception, as `loading.explain_error` writes it.
     """
     layout = _record(definition)
-    functions = runnable(definition, layout, {name: getattr(mathematics, name) for name in OURS})
+    functions = runnable(definition, layout, {name: getattr(_core, name) for name in OURS})
     own = layout.unpack(record)
     given = ARGUMENTS[hook].unpack(arguments)
     values = [given] if hook in OBJECTS else [*vars(given).values()]
@@ -130,7 +129,7 @@ def _compiled(text: _Text) -> Compiled:
     except ImportError as error:  # a version of NumPy that Numba does not know
         raise InputError(one_line(f"compiled = true: {error}")) from None
     record = _record(definition)
-    functions = runnable(definition, record, backend.foreign(dict(mathematics_addresses())))
+    functions = runnable(definition, record, backend.foreign(dict(_core.mathematics_addresses())))
     hooks = backend.hooks(definition, record, functions)
     addresses = {hook: function.address for hook, function in hooks.items()}
     return Compiled(record, addresses, keep=hooks)

@@ -21,10 +21,10 @@ from sojourn.execution.execute import (
     Status,
     Task,
     execute,
-    keep,
     unfinished,
 )
 from sojourn.execution.progress import reporter
+from sojourn.execution.results import keep
 from sojourn.execution.studies import meta_of, place
 from sojourn.store.ledger import Ledger, Record
 from sojourn.store.link_times import LinkTimes, LinkTimesFile

@@ -23,8 +23,8 @@ from sojourn._core import Case, Study
 from sojourn._internal import build
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
-from sojourn.execution.elsewhere import Outcome, kept, simulated
 from sojourn.execution.execute import Observer, Paced, R, Status, Task
+from sojourn.execution.results import Outcome, kept, simulated
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 

@@ -17,13 +17,11 @@ from threading import Event
 from typing import Protocol, TypeAlias, TypeVar
 
 from sojourn._core import Case, CaseFailed, Progress, Study
-from sojourn._internal.errors import CodeError, InputError, Interrupted, reason
+from sojourn._internal.errors import InputError, Interrupted, reason
 from sojourn._internal.units import count
-from sojourn.analysis.run_length import warmup
+from sojourn.execution.results import Failure, code_error, keep
 from sojourn.execution.schedule import Work, left_s, longest_first
-from sojourn.store import rows
-from sojourn.store.ledger import Ledger, Record, Value
-from sojourn.store.rows import Column
+from sojourn.store.ledger import Ledger, Record
 from sojourn.store.run_directory import RunDirectory
 
 _LOOK_EVERY_S = 0.2
@@ -226,7 +224,7 @@ def _run(
     write = Paced(lambda: ledger.write(directory.cases))
     look = Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
     unwritten = False
-    failures: list[tuple[Task, CaseFailed]] = []
+    failures: list[Failure] = []
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
             for task in islice(waiting, jobs):
@@ -239,7 +237,7 @@ def _run(
                     try:
                         ledger.add(future.result())
                     except CaseFailed as error:
-                        failures.append((task, error))
+                        failures.append((task.case, task.replication, error))
                 for task in islice(waiting, len(done)):
                     running[pool.submit(_one, task, directory, threads.each)] = task
                 unwritten = (unwritten or bool(done)) and not write()
@@ -257,18 +255,6 @@ def _run(
                 ledger.write(directory.cases)
     if failures:
         raise code_error(failures)
-
-
-def code_error(failures: Sequence[tuple[Task, CaseFailed]]) -> CodeError:
-    """The error about cases whose code failed: the first in full, and how many there are."""
-    task, failure = min(failures, key=lambda failed: (failed[0].case.index, failed[0].replication))
-    line, _, traceback = str(failure).partition("\n")
-    axes = ", ".join(f"{name} {value}" for name, value in task.case.axes.items())
-    others = f"; {count(len(failures) - 1, 'other case')} failed too" if len(failures) > 1 else ""
-    error = CodeError(f"{line}, in case {task.case.index}{f' ({axes})' if axes else ''}{others}")
-    if traceback:
-        error.add_note(traceback)
-    return error
 
 
 class Paced:
@@ -309,39 +295,6 @@ def _one(task: Task, directory: RunDirectory, threads: int) -> Record:
     )
     task.ended = time.perf_counter()
     return record
-
-
-def keep(
-    directory: RunDirectory,
-    case: Case,
-    replication: int,
-    columns: Mapping[str, Column],
-    figures: Mapping[str, Value],
-    *,
-    series: Mapping[str, Column] | None = None,
-    wall_s: float,
-    cpu_s: float,
-) -> Record:
-    """Write the rows of a case, before them its time series, and give its line for the ledger."""
-    if series:
-        path = directory.series(case.index, replication)
-        path.parent.mkdir(exist_ok=True)
-        rows.write(rows.table_of(case.index, replication, series), path)
-    table = rows.table_of(case.index, replication, columns)
-    warmup_jobs, warmup_ps = warmup(rows.numbers(table["arrived_ps"]))
-    rows.write(table, directory.rows(case.index, replication))
-    return Record(
-        case=case.index,
-        replication=replication,
-        jobs=table.num_rows,
-        wall_s=wall_s,
-        cpu_s=cpu_s,
-        warmup_jobs=warmup_jobs,
-        warmup_ps=warmup_ps,
-        axes=case.axes,
-        parameters=case.parameters,
-        figures=figures,
-    )
 
 
 def _status(earlier: list[Work], tasks: Sequence[Task], threads: int) -> Status:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sojourn._core import Case, CaseFailed, Study
 from sojourn._internal.errors import InputError
-from sojourn.execution.elsewhere import Outcome, kept, simulated
-from sojourn.execution.execute import Observer, Paced, Status, Task, Threads, code_error
+from sojourn.execution.execute import Observer, Paced, Status, Task, Threads
+from sojourn.execution.results import Failure, Outcome, code_error, kept, simulated
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 
@@ -73,7 +73,7 @@ class Processes(Threads):
         study = str(directory.study)
         waiting = iter(tasks)
         running: dict[Future[Outcome], Task] = {}
-        failures: list[tuple[Task, CaseFailed]] = []
+        failures: list[Failure] = []
         status = Status(len(ledger) + len(tasks), len(ledger), sum(t.case.jobs for t in tasks))
         write = Paced(lambda: ledger.write(directory.cases))
         look = Paced(lambda: observer and observer(status), _LOOK_EVERY_S)
@@ -90,7 +90,7 @@ class Processes(Threads):
                 try:
                     ledger.add(kept(directory, task.case, future.result()))
                 except CaseFailed as error:
-                    failures.append((task, error))
+                    failures.append((task.case, task.replication, error))
                 status.cases_done += 1
                 status.jobs_done += task.case.jobs
             begin(len(done))

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from sojourn._core import Case, Study, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S, duration
-from sojourn.execution.execute import Task, keep
+from sojourn.execution.execute import Task
+from sojourn.execution.results import keep
 from sojourn.measurement import fio
 from sojourn.measurement.cases import measure_cases
 from sojourn.measurement.load import Load

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
-from sojourn.execution.execute import Task, keep
+from sojourn.execution.execute import Task
+from sojourn.execution.results import keep
 from sojourn.maillog.reading import Reading, attempts
 from sojourn.measurement.cases import measure_cases
 from sojourn.store.ledger import Record, Value

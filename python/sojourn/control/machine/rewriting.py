@@ -25,7 +25,7 @@ def runnable(
     Args:
         definition: the class.
         record: the layout of its fields.
-        own: what they call by the names of `mathematics`.
+        own: what they call of the mathematics of `sojourn.control`.
 
     Raises:
         InputError: a number in the file has more than 64 bits.

@@ -4,7 +4,6 @@
 mod congestion;
 mod cubic;
 mod dctcp;
-mod departures;
 mod line_rate;
 mod loss_recovery;
 mod min_tcp;

@@ -1,8 +1,8 @@
 //! Congestion control by a class in a Python file.
 
 use super::congestion::{Acked, CongestionControl, Rules, Window};
-use super::departures::Departures;
 use super::parameters::{TcpOptions, WindowLimits};
+use super::rto::Departures;
 use crate::python::{
     Begin, ClassParameters, Controller, ControllerClass, HASH_SHOWN, Hooks, KeptFile,
 };
@@ -208,7 +208,7 @@ impl CongestionControl for PythonControl {
     fn acked(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
         state.now = acked.now;
         let delay = match self.hooks.reads_delay {
-            true => state.departures.round_trip(acked),
+            true => state.departures.round_trip(acked.cause, acked.snd_una, acked.now),
             false => None,
         };
         let called = self.call(state, self.hooks.acked, |flow| flow.acked(window, acked, delay));

@@ -1,6 +1,7 @@
-//! The retransmission time-out (RFC 6298).
+//! Round trips: the retransmission time-out (RFC 6298), and those of single packets.
 
 use sojourn_core::{Span, Time};
+use std::collections::VecDeque;
 
 /// How the retransmission time-out is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,42 @@ impl RoundTrip {
                 doubled.min(MAX_RTO.max(min))
             }
         }
+    }
+}
+
+/// When the packets of a flow that are not yet acknowledged left last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departures {
+    /// Of the packets from `first` on.
+    left: VecDeque<Time>,
+    first: u32,
+}
+
+impl Departures {
+    /// Notes that packet `sequence` leaves.
+    pub(super) fn note(&mut self, sequence: u32, now: Time) {
+        match self.left.get_mut((sequence - self.first) as usize) {
+            Some(left) => *left = now,
+            None => self.left.push_back(now),
+        }
+    }
+
+    /// The round trip of the packet `cause`, which caused an ACK, if that is known. Forgets all packets
+    /// before `snd_una`, as they are acknowledged.
+    pub(super) fn round_trip(
+        &mut self,
+        cause: Option<u32>,
+        snd_una: u32,
+        now: Time,
+    ) -> Option<Span> {
+        let round_trip = cause.and_then(|sequence| {
+            let place = sequence.checked_sub(self.first)?;
+            self.left.get(place as usize).map(|&left| now - left)
+        });
+        while self.first < snd_una && self.left.pop_front().is_some() {
+            self.first += 1;
+        }
+        round_trip
     }
 }
 

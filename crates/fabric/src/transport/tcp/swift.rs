@@ -1,9 +1,8 @@
 //! Swift: a delay target, reached from both sides (Kumar et al., SIGCOMM 2020).
 
 use super::congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
-use super::departures::Departures;
 use super::parameters::WindowLimits;
-use super::rto::Timer;
+use super::rto::{Departures, Timer};
 use crate::transport::Setup;
 use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
@@ -157,7 +156,9 @@ impl CongestionControl for Swift {
     }
 
     fn acked(&self, window: &mut Window, delays: &mut Delays, acked: &Acked) {
-        let Some(rtt) = delays.departures.round_trip(acked) else { return };
+        let Some(rtt) = delays.departures.round_trip(acked.cause, acked.snd_una, acked.now) else {
+            return;
+        };
         delays.rtt = rtt;
         delays.timeouts = 0;
         let (delay, target) = (rtt.ps() as f64, self.target(window.cwnd, delays.hops));

@@ -1,0 +1,98 @@
+"""What a case gives: its rows and its line for the ledger, or why its code failed."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sojourn._core import Case, CaseFailed, Progress
+from sojourn._internal.errors import CodeError
+from sojourn._internal.units import count
+from sojourn.analysis.run_length import warmup
+from sojourn.store import rows
+from sojourn.store.ledger import Record, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
+
+Failure: TypeAlias = tuple[Case, int, CaseFailed]
+"""A case, the replication, and why its code failed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a process sends back of one case."""
+
+    case: int
+    replication: int
+    columns: Mapping[str, Column]
+    series: Mapping[str, Column]
+    figures: Mapping[str, Value]
+    wall_s: float
+    cpu_s: float
+
+
+def simulated(case: Case, replication: int) -> Outcome:
+    """Simulate a case there."""
+    wall, cpu = time.perf_counter(), time.thread_time()
+    found = case.run(replication, Progress())
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    return Outcome(case.index, replication, found.columns, found.series, found.figures, wall, cpu)
+
+
+def kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Record:
+    """Put what came back into the run directory; its line for the ledger."""
+    return keep(
+        directory,
+        case,
+        outcome.replication,
+        outcome.columns,
+        outcome.figures,
+        series=outcome.series,
+        wall_s=outcome.wall_s,
+        cpu_s=outcome.cpu_s,
+    )
+
+
+def keep(
+    directory: RunDirectory,
+    case: Case,
+    replication: int,
+    columns: Mapping[str, Column],
+    figures: Mapping[str, Value],
+    *,
+    series: Mapping[str, Column] | None = None,
+    wall_s: float,
+    cpu_s: float,
+) -> Record:
+    """Write the rows of a case, before them its time series, and give its line for the ledger."""
+    if series:
+        path = directory.series(case.index, replication)
+        path.parent.mkdir(exist_ok=True)
+        rows.write(rows.table_of(case.index, replication, series), path)
+    table = rows.table_of(case.index, replication, columns)
+    warmup_jobs, warmup_ps = warmup(rows.numbers(table["arrived_ps"]))
+    rows.write(table, directory.rows(case.index, replication))
+    return Record(
+        case=case.index,
+        replication=replication,
+        jobs=table.num_rows,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        warmup_jobs=warmup_jobs,
+        warmup_ps=warmup_ps,
+        axes=case.axes,
+        parameters=case.parameters,
+        figures=figures,
+    )
+
+
+def code_error(failures: Sequence[Failure]) -> CodeError:
+    """The error about cases whose code failed: the first in full, and how many there are."""
+    case, _, failure = min(failures, key=lambda failed: (failed[0].index, failed[1]))
+    line, _, traceback = str(failure).partition("\n")
+    axes = ", ".join(f"{name} {value}" for name, value in case.axes.items())
+    others = f"; {count(len(failures) - 1, 'other case')} failed too" if len(failures) > 1 else ""
+    error = CodeError(f"{line}, in case {case.index}{f' ({axes})' if axes else ''}{others}")
+    if traceback:
+        error.add_note(traceback)
+    return error
