@@ -5,7 +5,8 @@ import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from sojourn.control import base, fields, mathematics, vocabulary
+from sojourn import control
+from sojourn.control import base, fields, vocabulary
 
 HEAD = """# Controllers, in full
 
@@ -72,8 +73,8 @@ def _method(node: ast.FunctionDef) -> tuple[str, str]:
 
 
 def _function(name: str) -> tuple[str, str]:
-    function = getattr(mathematics, name)
-    arguments = "x, y" if name in vocabulary.TWO_ARGUMENTS else "x"
+    function = getattr(control, name)
+    arguments = ", ".join(inspect.signature(function).parameters)
     return f"`{name}({arguments})`", " ".join((inspect.getdoc(function) or "").split())
 
 

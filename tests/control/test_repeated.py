@@ -1,6 +1,9 @@
 """Runs with code of users: kept with the run, begun runs whose code has changed, processes."""
 
 import json
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from sojourn.control import examples
 from sojourn.execution.execute import Threads
 from sojourn.execution.processes import Processes
 from sojourn.execution.studies import place
+from sojourn.store.rows import read
 
 STUDY = """
 title = "mine"
@@ -41,6 +45,15 @@ def mine(tmp_path: Path) -> Path:
 
 def rows(run: sojourn.Run) -> list[bytes]:
     return [run.directory.rows(*record.key).read_bytes() for record in run.ledger]
+
+
+def rows_of_cases(run: sojourn.Run) -> list[list[dict]]:
+    """The rows of each case, all replications, without the number of the case."""
+    found = []
+    for case in sorted({record.case for record in run.ledger}):
+        tables = [read(run.directory.rows(*r.key), None) for r in run.ledger if r.case == case]
+        found.append([row for t in tables for row in t.drop_columns(["case"]).to_pylist()])
+    return found
 
 
 def test_a_run_has_its_code_and_is_repeated_without_the_file(command, mine, tmp_path):
@@ -96,3 +109,25 @@ def test_code_that_was_changed_in_the_run_is_refused(command, mine, tmp_path):
     refused = command("run", tmp_path / "r/study.toml", "--out", tmp_path / "s")
     assert refused.code == 2
     assert "expected the file as it was, its SHA-256 is" in refused.err
+
+
+def test_a_script_needs_no_guard_for_processes(mine, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"import sojourn\nprint(len(sojourn.run({str(mine)!r}, jobs=2).ledger))\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
+def test_a_flow_begins_with_the_defaults_of_its_fields(tmp_path):
+    """Compiled as well as plain: the digest of a window that is set from one."""
+    (tmp_path / "mine.py").write_text(
+        "from sojourn.control import Ack, Control\n\n\nclass Mine(Control):\n"
+        "    _first: float = 2.5\n    _second: int = 7\n\n"
+        "    def acked(self, ack: Ack) -> None:\n        self.cwnd = self._first + self._second\n"
+    )
+    study = STUDY.replace("[sweep]\nscheme.transport.set.gain = [0.0625, 0.5]", "")
+    study = f"window_digest = true\n{study}[sweep]\nscheme.transport.compiled = [false, true]\n"
+    (tmp_path / "mine.toml").write_text(study)
+    plain, compiled = rows_of_cases(sojourn.run(tmp_path / "mine.toml", jobs=1))
+    assert plain == compiled

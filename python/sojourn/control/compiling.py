@@ -29,6 +29,7 @@ class Compiled:
 
     Attributes:
         record: the layout of what is kept for a flow.
+        defaults: of the class's fields.
         addresses: for each hook in which the class has a part the address of a C function
             `int64 hook(void *record, void *arguments)`, whose arguments are laid out as
             `records.ARGUMENTS` says. It may be called from any thread, with or without the
@@ -38,17 +39,18 @@ class Compiled:
     """
 
     record: Layout
+    defaults: Mapping[str, float | int | bool]
     addresses: Mapping[str, int]
     keep: object = field(repr=False)
 
     def template(self, values: Mapping[str, float | int | bool]) -> bytes:
-        """The record of a new flow: its fields have `values`, its window is 0.
+        """The record of a new flow: its fields have `values` or their defaults, its window is 0.
 
         Raises:
             InputError: a whole number has more than 64 bits.
         """
         try:
-            return self.record.pack(values)
+            return self.record.pack({**self.defaults, **values})
         except struct.error:
             wide = next(name for name, value in values.items() if abs(value) >= arithmetic.LIMIT)
             text = f"{wide} = {values[wide]}: expected a whole number of at most 64 bits"
@@ -132,7 +134,8 @@ def _compiled(text: _Text) -> Compiled:
     functions = runnable(definition, record, backend.foreign(dict(_core.mathematics_addresses())))
     hooks = backend.hooks(definition, record, functions)
     addresses = {hook: function.address for hook, function in hooks.items()}
-    return Compiled(record, addresses, keep=hooks)
+    defaults = {field.name: field.default for field in definition.fields}
+    return Compiled(record, defaults, addresses, keep=hooks)
 
 
 def _record(definition: Definition) -> Layout:

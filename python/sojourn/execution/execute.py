@@ -192,6 +192,31 @@ class Threads:
         """Run tasks in their order."""
         _run(tasks, ledger, directory, self, observer)
 
+    def simulate(self, task: Task, directory: RunDirectory) -> Record:
+        """Simulate a case, and put it into the run directory."""
+        case, replication = task.case, task.replication
+        task.started, cpu = time.perf_counter(), time.thread_time()
+        outcome = case.run(replication, task.progress, threads=self.each)
+        wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
+        cpu += task.progress.helped_s
+        record = keep(
+            directory,
+            case,
+            replication,
+            outcome.columns,
+            outcome.figures,
+            series=outcome.series,
+            wall_s=wall,
+            cpu_s=cpu,
+        )
+        task.ended = time.perf_counter()
+        return record
+
+    def stop(self, tasks: Sequence[Task]) -> None:
+        """Stop tasks that are under way."""
+        for task in tasks:
+            task.progress.cancel()
+
     def tell(self, running: Iterable[Task]) -> None:
         """Say on standard error, once, if a case goes on with one thread."""
         if not self.told.is_set() and any(task.progress.went_alone for task in running):
@@ -228,7 +253,7 @@ def _run(
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
             for task in islice(waiting, jobs):
-                running[pool.submit(_one, task, directory, threads.each)] = task
+                running[pool.submit(threads.simulate, task, directory)] = task
             while running:
                 done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
                 threads.tell(running.values())
@@ -239,12 +264,11 @@ def _run(
                     except CaseFailed as error:
                         failures.append((task.case, task.replication, error))
                 for task in islice(waiting, len(done)):
-                    running[pool.submit(_one, task, directory, threads.each)] = task
+                    running[pool.submit(threads.simulate, task, directory)] = task
                 unwritten = (unwritten or bool(done)) and not write()
                 look()
         except BaseException:
-            for task in tasks:
-                task.progress.cancel()
+            threads.stop(tasks)
             wait(running)
             for future in running:
                 if not future.exception():
@@ -275,26 +299,6 @@ class Paced:
         end = time.perf_counter()
         self._due = end + max(self._pause_s, (end - start) / _SHARE)
         return True
-
-
-def _one(task: Task, directory: RunDirectory, threads: int) -> Record:
-    case, replication = task.case, task.replication
-    task.started, cpu = time.perf_counter(), time.thread_time()
-    outcome = case.run(replication, task.progress, threads=threads)
-    wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
-    cpu += task.progress.helped_s
-    record = keep(
-        directory,
-        case,
-        replication,
-        outcome.columns,
-        outcome.figures,
-        series=outcome.series,
-        wall_s=wall,
-        cpu_s=cpu,
-    )
-    task.ended = time.perf_counter()
-    return record
 
 
 def _status(earlier: list[Work], tasks: Sequence[Task], threads: int) -> Status:

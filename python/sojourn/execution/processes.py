@@ -1,35 +1,76 @@
 """The cases of a study in several processes of this machine.
 
-Code of Python that is not compiled runs one thread at a time in a process. So cases with such code
-run in processes, as many as were asked for; what is done with their rows is done here.
+Code of Python that is not compiled runs one thread at a time in a process. So each thread that has
+a case gives it to another process; what is done with the rows is done here.
 """
 
-import multiprocessing
-import signal
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Event
 
-from sojourn._core import Case, CaseFailed, Study
+from sojourn._core import Cancelled, CaseFailed
 from sojourn._internal.errors import InputError
-from sojourn.execution.execute import Observer, Paced, Status, Task, Threads
-from sojourn.execution.results import Failure, Outcome, code_error, kept, simulated
-from sojourn.store.ledger import Ledger
+from sojourn.execution.execute import Observer, Task, Threads
+from sojourn.execution.results import Outcome, kept
+from sojourn.execution.worker import read
+from sojourn.store.ledger import Ledger, Record
 from sojourn.store.run_directory import RunDirectory
 
-_LOOK_EVERY_S = 0.2
+
+class Worker:
+    """A process that simulates cases of the study in a run directory, one after the other."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        command = [sys.executable, "-m", "sojourn.execution.worker", str(directory.study)]
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def simulate(self, task: Task) -> Outcome:
+        """Simulate a case.
+
+        Raises:
+            CaseFailed: code of the study failed.
+            EOFError: the process has ended.
+        """
+        asks, answers = self._process.stdin, self._process.stdout
+        if asks is None or answers is None:
+            raise EOFError
+        try:
+            asks.write(f"{task.case.index} {task.replication}\n".encode())
+            asks.flush()
+            found = read(answers)
+        except (OSError, ValueError):  # a pipe that is closed
+            raise EOFError from None
+        if isinstance(found, str):
+            raise CaseFailed(found)
+        return found
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        for end in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if end is not None:
+                    end.close()
 
 
 @dataclass(frozen=True)
 class Processes(Threads):
-    """Processes of this machine, each with a case at a time, for cases with code of Python.
+    """Threads of this process, each with a process for the case that it has.
 
     What else is done at a place is done on threads.
     """
+
+    idle: SimpleQueue[Worker] = field(default_factory=SimpleQueue, compare=False, repr=False)
+    workers: list[Worker] = field(default_factory=list, compare=False, repr=False)
+    stopped: Event = field(default_factory=Event, compare=False, repr=False)
 
     def run(
         self,
@@ -44,73 +85,41 @@ class Processes(Threads):
             CodeError: code of the study failed in some cases; the others are finished.
             InputError: a process ended by itself.
         """
-        others = {*multiprocessing.active_children()}
-        context = multiprocessing.get_context("spawn")  # a thread of ours may hold a lock
-        pool = ProcessPoolExecutor(self.number, mp_context=context, initializer=_leave_signals)
+        self.stopped.clear()
         try:
-            self._run(pool, tasks, ledger, directory, observer)
-        except BrokenProcessPool:
+            super().run(tasks, ledger, directory, observer)
+        finally:
+            self.stop([])
+
+    def simulate(self, task: Task, directory: RunDirectory) -> Record:
+        """Simulate a case in an idle process, and put it into the run directory."""
+        task.started = time.perf_counter()
+        try:
+            worker = self.idle.get_nowait()
+        except Empty:
+            worker = Worker(directory)
+            self.workers.append(worker)
+        try:
+            found = worker.simulate(task)
+        except EOFError:
+            if self.stopped.is_set():
+                raise Cancelled("the case was stopped") from None
             raise InputError(
                 "a process with a case ended by itself: out of memory, or by its code"
             ) from None
-        except BaseException:
-            for child in {*multiprocessing.active_children()} - others:
-                child.terminate()
+        except CaseFailed:
+            self.idle.put(worker)
             raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-            if len(ledger):
-                ledger.write(directory.cases)
+        self.idle.put(worker)
+        record = kept(directory, task.case, found)
+        task.ended = time.perf_counter()
+        return record
 
-    def _run(
-        self,
-        pool: ProcessPoolExecutor,
-        tasks: Sequence[Task],
-        ledger: Ledger,
-        directory: RunDirectory,
-        observer: Observer | None,
-    ) -> None:
-        study = str(directory.study)
-        waiting = iter(tasks)
-        running: dict[Future[Outcome], Task] = {}
-        failures: list[Failure] = []
-        status = Status(len(ledger) + len(tasks), len(ledger), sum(t.case.jobs for t in tasks))
-        write = Paced(lambda: ledger.write(directory.cases))
-        look = Paced(lambda: observer and observer(status), _LOOK_EVERY_S)
-
-        def begin(number: int) -> None:
-            for task in islice(waiting, number):
-                running[pool.submit(_one, study, task.case.index, task.replication)] = task
-
-        begin(self.number)
-        while running:
-            done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
-            for future in done:
-                task = running.pop(future)
-                try:
-                    ledger.add(kept(directory, task.case, future.result()))
-                except CaseFailed as error:
-                    failures.append((task.case, task.replication, error))
-                status.cases_done += 1
-                status.jobs_done += task.case.jobs
-            begin(len(done))
-            write()
-            look()
-        if failures:
-            raise code_error(failures)
-
-
-def _leave_signals() -> None:
-    """Leave Ctrl-C to the process that began this one, which then ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _one(study: str, index: int, replication: int) -> Outcome:
-    """In a process: simulate one case of the study of a run directory."""
-    return simulated(_cases(study)[index], replication)
-
-
-@lru_cache(maxsize=1)
-def _cases(study: str) -> dict[int, Case]:
-    text = Path(study).read_text(encoding="utf-8")
-    return {case.index: case for case in Study.parse(text, study, []).cases()}
+    def stop(self, tasks: Sequence[Task]) -> None:
+        """Stop tasks that are under way, and end all processes."""
+        self.stopped.set()
+        super().stop(tasks)
+        while self.workers:
+            self.workers.pop().kill()
+        while not self.idle.empty():
+            self.idle.get()
