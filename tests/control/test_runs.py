@@ -1,5 +1,6 @@
 """Congestion controllers of users, run: errors, stops, threads, parameters, and what lists them."""
 
+import os
 import re
 import signal
 import subprocess
@@ -184,7 +185,9 @@ def heeds_ctrl_c() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("heeds_ctrl_c")
-def test_ctrl_c_ends_a_hook_that_does_not(tmp_path):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_a_hook_that_does_not(tmp_path, jobs):
+    """On a thread as in a process, where what it prints goes to standard error."""
     (tmp_path / "mine.py").write_text(
         MISTAKES.replace(
             'raise ValueError("too many acks")',
@@ -192,13 +195,18 @@ def test_ctrl_c_ends_a_hook_that_does_not(tmp_path):
         )
     )
     (tmp_path / "mine.toml").write_text(STUDY + "set = { which = 6 }\n")
-    arguments = [sys.executable, "-m", "sojourn", "run", "mine.toml", "--out", "r"]
+    arguments = [sys.executable, "-u", "-m", "sojourn", "run", "mine.toml", "--out", "r"]
     with subprocess.Popen(
-        arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*arguments, "--jobs", jobs],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "6\n", "the hook is in its loop"
         child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=20)
+        said, _ = child.communicate(timeout=20)
     assert child.returncode == 130
     assert "interrupted: 0 of 1 case finished" in said
