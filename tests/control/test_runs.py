@@ -59,6 +59,8 @@ class Mistaken(Control):
             raise ValueError("too many acks")
 
     def gap(self, wire: int) -> int:
+        if self.which == 9:
+            return 3_600_000_000_000_001
         return -1 if self.which == 7 else wire
 """.replace("2.0**31", "2147483648.0")
 
@@ -85,6 +87,7 @@ def mistaken(tmp_path: Path) -> Path:
         (5, r"Mistaken.acked left ssthresh = -1, expected a number above 0"),
         (6, r"mine.py:29: ValueError: too many acks"),
         (7, r"Mistaken.gap returned -1, expected whole picoseconds, at least 0"),
+        (9, r"Mistaken.gap returned 3600.000000000001s, expected at most \S+"),
     ],
 )
 def test_a_mistake_ends_its_case_with_flow_and_time(command, mistaken, tmp_path, which, said):

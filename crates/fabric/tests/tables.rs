@@ -260,12 +260,12 @@ fn what_a_function_gets_names_its_table() {
     let more = case(function(&[("load", Value::Float(0.6))])).expect("a case");
     let names = [kept(&half, 1, 0), kept(&half, 2, 0), kept(&half, 1, 1), kept(&more, 1, 0)];
     for (nth, name) in names.iter().enumerate() {
-        assert!(name.starts_with("out/") && !names[..nth].contains(name), "{names:?}");
+        assert!(name.starts_with("out/flows/") && !names[..nth].contains(name), "{names:?}");
     }
     let mut repeated = function(&[("load", Value::Float(0.5))]);
     repeated.set("sha256", Value::Text(format!("{:0<64}", 4)));
     repeated.set("drawn", text("there"));
-    let name = names[0].trim_start_matches("out/");
-    let copied = format!("there/{name}-0123.parquet as out/{name}-0123.parquet");
+    let name = names[0].trim_start_matches("out/flows/");
+    let copied = format!("there/{name}-0123.parquet as out/flows/{name}-0123.parquet");
     assert_eq!(kept(&case(repeated).expect("a case"), 1, 0), copied);
 }

@@ -3,6 +3,7 @@
 use super::congestion::{Acked, CongestionControl, Rules, Window};
 use super::parameters::{TcpOptions, WindowLimits};
 use super::rto::Departures;
+use crate::packet::LONGEST_TIMER;
 use crate::python::{
     Begin, ClassParameters, Controller, ControllerClass, HASH_SHOWN, Hooks, KeptFile,
 };
@@ -60,7 +61,8 @@ impl PythonTransport {
     pub(crate) fn load(&mut self) -> Result<(), Refusal> {
         let PythonTransport { file, sha256, class, compiled, set, .. } = self;
         let stem = Path::new(&file.path).file_stem().unwrap_or_default().to_string_lossy();
-        let kept = |sha256: &str| format!("-{}", &sha256[..sha256.len().min(HASH_SHOWN)]);
+        let kept =
+            |sha256: &str| format!("-{}", sha256.chars().take(HASH_SHOWN).collect::<String>());
         // The copy that a run keeps is called as the file that it was made from.
         let own = sha256.as_deref().and_then(|sha256| stem.strip_suffix(&kept(sha256)));
         let shown = own.map_or(file.path.clone(), |stem| format!("{stem}.py"));
@@ -199,7 +201,14 @@ impl CongestionControl for PythonControl {
     fn gap(&self, window: &mut Window, state: &mut Controlled, wire: Span) -> Span {
         let mut gap = wire;
         self.call(state, self.hooks.gap, |flow| {
-            gap = flow.gap(window, wire)?;
+            let found = flow.gap(window, wire)?;
+            if found > LONGEST_TIMER {
+                let class = self.class.name();
+                return Err(format!(
+                    "{class}.gap returned {found}, expected at most {LONGEST_TIMER}"
+                ));
+            }
+            gap = found;
             Ok(())
         });
         gap

@@ -3,6 +3,7 @@
 use super::congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
 use super::parameters::WindowLimits;
 use super::rto::{Departures, Timer};
+use crate::packet::LONGEST_TIMER;
 use crate::transport::Setup;
 use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
@@ -150,7 +151,7 @@ impl CongestionControl for Swift {
 
     fn gap(&self, window: &mut Window, delays: &mut Delays, _: Span) -> Span {
         match window.cwnd < 1.0 {
-            true => Span::from_ps((delays.rtt.ps() as f64 / window.cwnd) as u64),
+            true => Span::from_ps((delays.rtt.ps() as f64 / window.cwnd) as u64).min(LONGEST_TIMER),
             false => Span::ZERO,
         }
     }
