@@ -2,12 +2,15 @@
 //! shows are the ones that hold.
 
 use serde_json::Value as Json;
+use sojourn_core::parameters::{Refusal, Table};
 use sojourn_fabric::python::{
-    Call, ControllerClass, FlowColumn, FlowColumns, Interpreter, Named, install,
+    Begin, Call, Controller, ControllerClass, FlowColumn, FlowColumns, Hooks, Interpreter, Named,
+    install,
 };
+use sojourn_fabric::transport::Window;
 use sojourn_study::{Case, Study, registry};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
@@ -78,15 +81,42 @@ fn variants(name: &str) -> impl Iterator<Item = Json> {
     topic(name).into_iter().filter(|entry| entry["source"] == "")
 }
 
-/// A Python for which every file holds one flow, and every function draws it.
+/// A class of a controller that has no parameters.
+#[derive(Debug)]
+struct AnyClass(Table);
+
+impl ControllerClass for AnyClass {
+    fn name(&self) -> &str {
+        "Any"
+    }
+
+    fn sha256(&self) -> &str {
+        "0000000000000000"
+    }
+
+    fn parameters(&self) -> &Table {
+        &self.0
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::default()
+    }
+
+    fn start(&self, _: &Begin, _: &mut Window) -> Result<Box<dyn Controller>, String> {
+        Err("nothing runs here".to_owned())
+    }
+
+    fn surround(&self, _: usize, simulate: &mut dyn FnMut()) {
+        simulate();
+    }
+}
+
+/// A Python for which every file holds one flow, and every function draws it; and a class.
 struct OneFlow;
 
 impl Interpreter for OneFlow {
-    fn controller(
-        &self,
-        _: &Named<'_>,
-    ) -> Result<std::sync::Arc<dyn ControllerClass>, sojourn_core::parameters::Refusal> {
-        unreachable!("no study here has a transport of Python")
+    fn controller(&self, _: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
+        Ok(Arc::new(AnyClass(Table::default())))
     }
 
     fn sha256(&self, _: &str) -> Result<String, String> {

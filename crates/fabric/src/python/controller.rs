@@ -155,7 +155,7 @@ impl Setting for ClassParameters {
     }
 
     fn write(&self) -> Option<Value> {
-        (!self.set.is_empty()).then(|| Value::Table(self.set.clone()))
+        Some(Value::Table(self.set.clone()))
     }
 
     fn absent() -> Option<ClassParameters> {
