@@ -79,6 +79,7 @@ def plan(case: Case, source: str) -> Plan:
     asked.take("completion")  # permanent flows have none, and others were asked for it
     asked.take("hosts.overhead")  # whatever it says, this machine takes the time that it takes
     asked.only("hosts.port", "backpressure")
+    asked.check("window_digest", lambda given: given is False, "false: the kernel tells no window")
     _sample(asked)
     asked.refuse_the_rest()
     return Plan(
