@@ -25,7 +25,7 @@ def read(pipe: IO[bytes]) -> Outcome | str:
         EOFError: there is none, or not the whole of it.
     """
     length = int.from_bytes(_exactly(pipe, _LENGTH), "little")
-    found: Outcome | str = pickle.loads(_exactly(pipe, length))  # noqa: S301 - of our own process
+    found: Outcome | str = pickle.loads(_exactly(pipe, length))  # noqa: S301 - our process wrote it
     return found
 
 
