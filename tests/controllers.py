@@ -7,6 +7,20 @@ from sojourn.control import examples
 
 EXAMPLES = Path(examples.__file__).parent
 
+STUDY = """
+title = "mine"
+topology = { kind = "single-switch", hosts = 4 }
+workload = { kind = "poisson", sizes = "websearch", load = 0.6, flows = 30 }
+[scheme]
+name = "mine"
+queue = "ecn"
+[scheme.transport]
+kind = "python"
+file = "mine.py"
+tcp = { ecn = true }
+"""
+"""A study of a class in `mine.py`, to be ended by a line of its transport."""
+
 GENTLE = '''\
 """A controller."""
 from sojourn.control import Ack, Control, Time, us

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from controllers import STUDY
 from sojourn._internal.errors import CodeError
 from sojourn.control import examples
 from sojourn.execution.execute import Threads
@@ -16,22 +17,7 @@ from sojourn.execution.processes import Processes
 from sojourn.execution.studies import place
 from sojourn.store.rows import read
 
-STUDY = """
-title = "mine"
-topology = { kind = "single-switch", hosts = 4 }
-workload = { kind = "poisson", sizes = "websearch", load = 0.6, flows = 30 }
-[scheme]
-name = "mine"
-queue = "ecn"
-[scheme.transport]
-kind = "python"
-file = "mine.py"
-tcp = { ecn = true }
-[run]
-replications = 2
-[sweep]
-scheme.transport.set.gain = [0.0625, 0.5]
-"""
+SWEPT = "[run]\nreplications = 2\n[sweep]\nscheme.transport.set.gain = [0.0625, 0.5]\n"
 DCTCP = Path(examples.__file__).with_name("dctcp.py").read_text()
 
 
@@ -39,7 +25,7 @@ DCTCP = Path(examples.__file__).with_name("dctcp.py").read_text()
 def mine(tmp_path: Path) -> Path:
     """A study of DCTCP as a class, in a folder with its file."""
     (tmp_path / "mine.py").write_text(DCTCP)
-    (tmp_path / "mine.toml").write_text(STUDY)
+    (tmp_path / "mine.toml").write_text(STUDY + SWEPT)
     return tmp_path / "mine.toml"
 
 
@@ -126,8 +112,8 @@ def test_a_flow_begins_with_the_defaults_of_its_fields(tmp_path):
         "    _first: float = 2.5\n    _second: int = 7\n\n"
         "    def acked(self, ack: Ack) -> None:\n        self.cwnd = self._first + self._second\n"
     )
-    study = STUDY.replace("[sweep]\nscheme.transport.set.gain = [0.0625, 0.5]", "")
-    study = f"window_digest = true\n{study}[sweep]\nscheme.transport.compiled = [false, true]\n"
+    compiled = "[sweep]\nscheme.transport.compiled = [false, true]\n"
+    study = f"window_digest = true\n{STUDY}{compiled}"
     (tmp_path / "mine.toml").write_text(study)
     plain, compiled = rows_of_cases(sojourn.run(tmp_path / "mine.toml", jobs=1))
     assert plain == compiled

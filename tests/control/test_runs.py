@@ -11,22 +11,10 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from controllers import STUDY
 from random_fabrics import BUILT_IN, EXAMPLES, PLAIN, columns, fabrics
 from sojourn._core import SpecError, Study
 from sojourn._internal.errors import CodeError
-
-STUDY = """
-title = "mine"
-topology = { kind = "single-switch", hosts = 4 }
-workload = { kind = "poisson", sizes = "websearch", load = 0.6, flows = 30 }
-[scheme]
-name = "mine"
-queue = "ecn"
-[scheme.transport]
-kind = "python"
-file = "mine.py"
-tcp = { ecn = true }
-"""
 
 MISTAKES = """
 from sojourn.control import Ack, Control, Flow
@@ -198,7 +186,7 @@ def test_ctrl_c_ends_a_hook_that_does_not(tmp_path, jobs):
         )
     )
     (tmp_path / "mine.toml").write_text(STUDY + "set = { which = 6 }\n")
-    arguments = [sys.executable, "-u", "-m", "sojourn", "run", "mine.toml", "--out", "r"]
+    arguments = [sys.executable, "-m", "sojourn", "run", "mine.toml", "--out", "r"]
     with subprocess.Popen(
         [*arguments, "--jobs", jobs],
         cwd=tmp_path,

@@ -7,6 +7,7 @@ compiled code makes floats of them first. So `float(...)` is written there, for 
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -119,16 +120,16 @@ class Scope:
         raise self.refused(node, f"{owner.name} has no field {node.attr!r}{hint}")
 
 
-class Expressions:
+class Expressions(ABC):
     """The walk over the expressions of one function."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self._refused = scope.refused
 
+    @abstractmethod
     def call(self, node: ast.Call) -> Typed:
         """A call; `calls.py` knows them."""
-        raise NotImplementedError
 
     def number(self, node: ast.expr) -> Typed:
         """An expression that has to be a number.

@@ -144,18 +144,18 @@ impl Setting for ClassParameters {
     }
 
     fn shape() -> Shape {
-        Shape::Settings
+        Table::shape()
     }
 
     fn read(value: &Value) -> Result<ClassParameters, Refusal> {
-        match value {
-            Value::Table(set) => Ok(ClassParameters { set: set.clone(), class: None }),
-            _ => Err(Refusal::value(value, Self::expected())),
+        match Table::read(value) {
+            Ok(set) => Ok(ClassParameters { set, class: None }),
+            Err(_) => Err(Refusal::value(value, Self::expected())),
         }
     }
 
     fn write(&self) -> Option<Value> {
-        Some(Value::Table(self.set.clone()))
+        self.set.write()
     }
 
     fn absent() -> Option<ClassParameters> {
