@@ -140,5 +140,7 @@ def test_classes_of_python_stand_beside_what_is_built_in(case):
     assert pairs[1::2] == [name.replace("built in", case) for name in pairs[::2]]
     own = [Study.parse(text, name, []).cases()[0].parameters for name, text in studies.items()]
     assert {about["workload.load"] for about in own} == {0.6}
+    assert {bench.has_code(text) for text in bench.studies("fabric").values()} == {False}
+    assert [bench.has_code(text) for text in studies.values()] == [False, True] * 4
     compiled = [about["scheme.transport.compiled"] for about in own[1::2]]
     assert compiled == [case == "compiled"] * 4

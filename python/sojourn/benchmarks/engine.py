@@ -110,7 +110,7 @@ def measure(
     work = models()[model].work
     figures = list(work.values())
     # Code of Python is compiled before the run is timed; valgrind would count the interpreter too.
-    has_code = _has_code(study)
+    has_code = has_code(study)
     begin = controllers.BEGIN if has_code else []
     instructions = instructions and not has_code
     runs = []
@@ -186,11 +186,11 @@ def _child(
     return json.loads(done.stdout), done.stderr
 
 
-def _has_code(study: str) -> bool:
+def has_code(study: str) -> bool:
     """Whether a study has a transport of Python."""
     scheme = tomllib.loads(study).get("scheme")
     transport = scheme.get("transport") if isinstance(scheme, dict) else None
-    return isinstance(transport, dict) and transport["kind"] == "python"
+    return isinstance(transport, dict) and transport.get("kind") == "python"
 
 
 def _brief(study: str) -> list[tuple[str, str]]:
