@@ -40,7 +40,7 @@ macro_rules! transports {
         /// A transport at work on the flows of one simulation.
         #[derive(Debug)]
         pub enum Running {
-            $(#[doc = concat!("See [`", stringify!($variant), "`].")]
+            $(#[doc = concat!("See [`", stringify!($params), "`].")]
             $variant(<$params as TransportParameters>::Running),)+
         }
 
