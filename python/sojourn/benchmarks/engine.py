@@ -110,9 +110,8 @@ def measure(
     work = models()[model].work
     figures = list(work.values())
     # Code of Python is compiled before the run is timed; valgrind would count the interpreter too.
-    has_code = has_code(study)
-    begin = controllers.BEGIN if has_code else []
-    instructions = instructions and not has_code
+    begin = controllers.BEGIN if has_code(study) else []
+    instructions = instructions and not begin
     runs = []
     for attempt in range(repeat):
         say(f"{name}: run {attempt + 1} of {repeat}")
