@@ -13,6 +13,7 @@ from weakref import finalize
 import numpy as np
 
 from sojourn._core import SpecError, Study
+from sojourn._internal import trust
 from sojourn._internal.errors import InputError, Interrupted
 from sojourn._internal.formats import toml_lines, toml_value
 from sojourn.analysis.precision import Precision, judge
@@ -35,6 +36,7 @@ def run(
     threads: int = 1,
     overrides: Mapping[str, object] | None = None,
     flows: object = None,
+    trust_code: bool = False,
 ) -> Run:
     """Run a study, or what is left of it.
 
@@ -55,20 +57,24 @@ def run(
         flows: in place of the study's workload, a table with the columns of a CSV file of flows: of
             pandas, Arrow, or a dictionary of NumPy arrays. Times are texts with a unit, or numbers
             in columns such as `arrival_s` and `arrival_ps`. The run directory keeps it.
+        trust_code: run Python code that lies in the run directory of another user.
 
     Returns:
         The finished run.
 
     Raises:
         SpecError: the study cannot be run as written.
-        InputError: a file is missing, `flows` is no table, or `out` cannot be written or holds
-            something else.
+        InputError: a file is missing, `flows` is no table, code belongs to another user's run, or
+            `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
     text, source = text_of(study)
     if not isinstance(precision, Precision | None):
         precision = Precision.read(str(precision))
-    with nullcontext() if flows is None else handed_over(flows) as workload:
+    with (
+        trust.answering(trust.always if trust_code else trust.never),
+        nullcontext() if flows is None else handed_over(flows) as workload,
+    ):
         given = {"workload": workload, **(overrides or {})} if workload else overrides
         try:
             parsed = overridden(

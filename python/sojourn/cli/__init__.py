@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from sojourn._internal import trust
 from sojourn._internal.errors import Hint, InputError, did_you_mean, one_line, reason
 from sojourn.cli import (
     array,
@@ -48,7 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _refuse_bytes(given)
-        with _hints(), commands.make_context("sojourn", given.copy(), obj=given) as context:
+        with (
+            _hints(),
+            trust.answering(_ask),
+            commands.make_context("sojourn", given.copy(), obj=given) as context,
+        ):
             commands.invoke(context)
             sys.stdout.flush()
     except (
@@ -80,6 +85,16 @@ def _hints() -> Iterator[None]:
         warnings.simplefilter("always", Hint)
         warnings.showwarning = say
         yield
+
+
+def _ask(code: trust.Code) -> bool:
+    """Ask at a terminal whether code of another user may run; elsewhere it may not."""
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        return False
+    try:
+        return click.confirm(f"{code.file} {code.words()}\nRun it?", err=True)
+    except click.Abort:  # on its way through the compiled half it would become a refused value
+        return False
 
 
 def _prepare_streams() -> None:

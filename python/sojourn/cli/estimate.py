@@ -28,6 +28,7 @@ from sojourn.cli import options, output
     help="Run directory.  [default: out/STUDY's name-estimated]",
 )
 @click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")
+@options.trust_code
 @output.quiet
 @output.as_json
 @click.pass_context

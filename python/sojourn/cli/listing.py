@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli import output
+from sojourn.cli import options, output
 
 if TYPE_CHECKING:
     from sojourn._internal.registry import Entry
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 @click.command(name="list", short_help="List what a study can name.")
 @click.argument("topic", required=False)
 @click.argument("name", required=False)
+@options.trust_code
 @output.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME.

@@ -31,6 +31,7 @@ def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
             type=options.PATH,
             help="Run directory.  [default: out/STUDY's name-measured]",
         ),
+        options.trust_code,
         options.replications,
         options.seed,
         click.option(

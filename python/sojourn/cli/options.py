@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from sojourn._internal import trust
 from sojourn._internal.errors import InputError, did_you_mean
 
 _NOTHING = "expected a path, not nothing"
@@ -114,6 +115,20 @@ warmup = click.option(
     help="Leave this time out at the start, or none.  [default: the first 5 % of the jobs]",
 )
 """The argument is a time, True for the first 5 % of the jobs, or False."""
+
+
+def _trust(context: click.Context, _option: click.Parameter, given: bool) -> None:
+    if given:
+        context.with_resource(trust.answering(trust.always))
+
+
+trust_code = click.option(
+    "--trust-code",
+    is_flag=True,
+    expose_value=False,
+    callback=_trust,
+    help="Run Python code of another user's run without asking.",
+)
 
 
 asked_percentiles = click.option(

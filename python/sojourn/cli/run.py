@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
 )
+@options.trust_code
 @output.quiet
 @output.as_json
 @click.pass_context

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn._internal.errors import InputError, did_you_mean, one_line, reason
+from sojourn._internal.trust import expect_trusted
 from sojourn.control.base import Control
 from sojourn.control.checking import check
 from sojourn.control.fields import Field, fitting
@@ -207,14 +208,16 @@ def _read(file: str) -> bytes:
             raise InputError(one_line(f"{file}: expected a file of Python, this is none"))
         with path.open("rb") as opened:
             data = opened.read(_LARGEST + 1)
+            if len(data) > _LARGEST:
+                large = f"{file}: over {_LARGEST:,} bytes, expected a class of Python"
+                raise InputError(one_line(large))
+            expect_trusted(path, opened, data)
     except OSError as error:
         raise InputError(one_line(f"cannot read the class's file: {reason(error)}")) from None
     except InputError:
         raise
     except ValueError:  # a null byte in the name
         raise InputError(one_line(f"{file}: no name of a file")) from None
-    if len(data) > _LARGEST:
-        raise InputError(one_line(f"{file}: over {_LARGEST:,} bytes, expected a class of Python"))
     return data
 
 

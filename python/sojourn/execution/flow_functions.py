@@ -16,8 +16,9 @@ from typing import Any, TypedDict
 import numpy as np
 import pyarrow as pa
 
-from sojourn._internal.errors import InputError, did_you_mean
-from sojourn._internal.files import read_text
+from sojourn._internal.errors import InputError, did_you_mean, reason
+from sojourn._internal.files import decoded
+from sojourn._internal.trust import expect_trusted
 from sojourn.store import flow_tables
 
 # Where standard output goes is the whole process's business.
@@ -78,7 +79,7 @@ def _function(path: Path, sha256: str | None, name: str) -> Callable[..., object
     found = flow_tables.sha256(str(path))
     if sha256 not in (None, found):
         raise InputError(f"{path.name} has changed since: its SHA-256 is {found}, not {sha256}")
-    source = read_text(path, "file of functions")
+    source = _source(path)
     try:
         code = compile(source, str(path), "exec")
     except (SyntaxError, ValueError) as error:
@@ -91,6 +92,17 @@ def _function(path: Path, sha256: str | None, name: str) -> Callable[..., object
         raise InputError(f"{path.name} has no function {name!r}{did_you_mean(name, functions)}")
     function: Callable[..., object] = namespace[name]
     return function
+
+
+def _source(path: Path) -> str:
+    what = "file of functions"
+    try:
+        with path.open("rb") as opened:
+            source = decoded(opened, str(path), what)
+            expect_trusted(path, opened, source.encode())
+    except OSError as error:
+        raise InputError(f"cannot read the {what}: {reason(error)}") from None
+    return source
 
 
 def _refuse_other_arguments(
