@@ -460,7 +460,9 @@ def test_the_document(command, apart):
     document = command(
         "compare", *apart, "--percentiles", "50", "--warmup", "none", "--json"
     ).document
-    assert document["a"] == {"run": str(apart[0]), "title": "made up", "unmatched_cases": 0}
+    a = {"run": str(apart[0]), "title": "made up", "unmatched_cases": 0, "algorithms": []}
+    assert document["a"] == a
+    assert document["algorithms_differ_in"] == {}
     assert (document["within_percent"], document["holds"]) == (None, None)
     first = document["comparisons"][0]
     assert (first["case"], first["kind"], first["bin"]) == ({"load": 0.2}, "flow", "all")

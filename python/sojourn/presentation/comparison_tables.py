@@ -6,6 +6,7 @@ from io import StringIO
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, number
 from sojourn._internal.vocabulary import Metric, kind_of, size, sizes
+from sojourn.analysis import algorithms
 from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MAX, MEAN, Difference
 from sojourn.analysis.comparison.metric_comparison import MetricComparison
@@ -76,6 +77,7 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
         " jobs that did not finish count as longer than all others",
         *(f"[ , ] of differences: 95 % interval, {method}" for method in methods),
     ]
+    lines += _algorithms(found, names)
     lines += [verdict.sentence for verdict in found.verdicts]
     lines += [
         f"{name}: {count(cases, 'case')} without a partner"
@@ -91,6 +93,21 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
         lines += [f"  {_where(comparison)}: {', '.join(these)}" for comparison, these in beyond]
     lines += [f"caution: {line}" for line in found.cautions]
     return lines
+
+
+def _algorithms(found: Comparisons, names: list[str]) -> list[str]:
+    """The users' classes of both runs, and in what they differ."""
+    both = found.algorithms
+    said = [algorithms.facts(own) for own in both]
+    if said[0] == said[1]:
+        return [f"both: {part}: {words}" for part, words in said[0].items()]
+    lines = [
+        f"{name}: {part}: {words}"
+        for name, own in zip(names, said, strict=True)
+        for part, words in own.items()
+    ]
+    differing = algorithms.differing(*both)
+    return lines + [f"{part} differs in {', '.join(names)}" for part, names in differing.items()]
 
 
 def _where(comparison: MetricComparison) -> str:

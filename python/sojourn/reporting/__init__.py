@@ -9,7 +9,7 @@ from pathlib import Path
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import write_text
 from sojourn.reporting.page import html
-from sojourn.reporting.sections import sections
+from sojourn.reporting.sections import sections, with_other_files
 
 LARGEST = 2_000_000
 """Bytes that a page may have."""
@@ -32,7 +32,7 @@ def report(runs: Sequence[Path], out: Path, *, title: str | None = None) -> int:
     """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{out}: a report is a file that ends in .html")
-    found = [section for run in runs for section in sections(run)]
+    found = with_other_files([section for run in runs for section in sections(run)])
     text = html(title or _title([*dict.fromkeys(s.title for s in found)]), found)
     size = len(text.encode())
     if size > LARGEST:

@@ -3,11 +3,12 @@
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import number
+from sojourn.analysis.algorithms import Algorithm, algorithms, facts
 from sojourn.analysis.summary import summarise
 from sojourn.presentation.tables import Table, notes, tables
 from sojourn.reporting.charts import Chart, charts
@@ -46,6 +47,7 @@ class Section:
 
     title: str
     facts: Mapping[str, str]
+    algorithms: tuple[Algorithm, ...] = ()
     headline: str = ""
     pictures: tuple[Image, ...] = ()
     cautions: tuple[str, ...] = ()
@@ -82,6 +84,22 @@ def sections(path: Path) -> Iterator[Section]:
         yield _of_run(run)
 
 
+def with_other_files(found: Sequence[Section]) -> list[Section]:
+    """Sections with a caution where the same file of a user holds other code in other runs."""
+    hashes: dict[str, set[str]] = {}
+    for one in (one for section in found for one in section.algorithms):
+        hashes.setdefault(one.file, set()).add(one.sha256)
+    return [
+        replace(section, cautions=(*section.cautions, *_other_files(section, hashes)))
+        for section in found
+    ]
+
+
+def _other_files(section: Section, hashes: Mapping[str, set[str]]) -> list[str]:
+    files = dict.fromkeys(one.file for one in section.algorithms if len(hashes[one.file]) > 1)
+    return [f"{file} is not the same file in all runs of this report" for file in files]
+
+
 def _held(verdicts: Sequence[Claim]) -> str:
     held = sum(claim.holds for claim in verdicts)
     failed = dict.fromkeys(claim.figure for claim in verdicts if not claim.holds)
@@ -100,9 +118,11 @@ def _images(path: Path) -> Iterator[Image]:
 def _of_run(path: Path) -> Section:
     run = StoredRun.open(path)
     summary = summarise(run)
+    used = algorithms(run.ledger)
     return Section(
         title=run.title,
-        facts=_facts(run),
+        facts=_facts(run, used),
+        algorithms=tuple(used),
         headline=headline(run, summary),
         cautions=summary.cautions,
         charts=(*charts(run), *series(run)),
@@ -113,20 +133,21 @@ def _of_run(path: Path) -> Section:
     )
 
 
-def _facts(run: StoredRun) -> dict[str, str]:
+def _facts(run: StoredRun, used: Sequence[Algorithm]) -> dict[str, str]:
     meta, machine = run.meta, run.meta.get("machine")
     system = machine if isinstance(machine, dict) else {}
     cpu_s = sum(record.cpu_s for record in run.ledger)
-    facts = {
+    found = {
         "size": run.ledger.size(),
         "sojourn": f"{meta.get('version', '?')}{_commit(meta)}",
+        **facts(used),
         "seed": str(meta.get("seed", "none")),
         "measured on": str(meta["measured"]) if "measured" in meta else "",
         "CPU time": f"{number(cpu_s)} s",
         "machine": ", ".join(str(system[k]) for k in ("processor", "system") if k in system),
         "not run yet": f"{run.missing} cases" if run.missing else "",
     }
-    return {name: said for name, said in facts.items() if said}
+    return {name: said for name, said in found.items() if said}
 
 
 def _commit(meta: Mapping[str, object]) -> str:

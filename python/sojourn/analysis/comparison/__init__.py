@@ -10,7 +10,7 @@ from itertools import product
 
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
-from sojourn.analysis import cautions
+from sojourn.analysis import algorithms, cautions
 from sojourn.analysis.comparison.difference import (
     differences,
     ks_by_chance,
@@ -54,6 +54,12 @@ class Comparisons:
         measured = ["measured" in run.meta for run in self.runs]
         return [*verdicts(self.comparisons, self.names, rivals=measured[0] == measured[1])]
 
+    @property
+    def algorithms(self) -> tuple[list[algorithms.Algorithm], list[algorithms.Algorithm]]:
+        """The users' classes that each run was simulated with."""
+        a, b = self.runs
+        return algorithms.algorithms(a.ledger), algorithms.algorithms(b.ledger)
+
     def __iter__(self) -> Iterator[MetricComparison]:
         return iter(self.comparisons)
 
@@ -64,15 +70,21 @@ class Comparisons:
     def to_dict(self, within: float | None = None) -> dict[str, object]:
         """What `sojourn compare --json` prints; `within` is the check that was asked for."""
         runs = {
-            side: {"run": name, "title": run.title, "unmatched_cases": unmatched}
-            for side, run, name, unmatched in zip(
-                SIDES, self.runs, self.names, self.unmatched, strict=True
+            side: {
+                "run": name,
+                "title": run.title,
+                "unmatched_cases": unmatched,
+                "algorithms": used,
+            }
+            for side, run, name, unmatched, used in zip(
+                SIDES, self.runs, self.names, self.unmatched, self.algorithms, strict=True
             )
         }
         return {
             **runs,
             "within_percent": within,
             "holds": None if within is None else not self.beyond(within),
+            "algorithms_differ_in": algorithms.differing(*self.algorithms),
             "cautions": list(self.cautions),
             "verdicts": [verdict.flat() for verdict in self.verdicts],
             "comparisons": [comparison.flat() for comparison in self],
