@@ -7,11 +7,13 @@ are near ours, not equal to them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from peers import array, fabric
 from peers.simulator import Outcome, Simulator
 from sojourn._internal.units import NS_PER_S
 from sojourn._internal.vocabulary import models
+from sojourn.benchmarks import controllers
 from sojourn.benchmarks.engine import Cost
 
 
@@ -21,21 +23,27 @@ class Contest:
 
     Attributes:
         case: its name.
+        asked: the cases by which it is asked for.
         task: of its study, what the others read, and what this project's engine does with it,
             without its costs.
         simulators: all of them, those that lack something too.
     """
 
     case: str
+    asked: tuple[str, ...]
     task: Callable[[str], tuple[str, Outcome]]
     simulators: Callable[[], Sequence[Simulator]]
 
 
-def contest(model: str) -> Contest:
-    """The one of a model."""
-    contests = {"fabric": fabric, "array": array}
-    found = contests[model]
-    return Contest(found.CASE, found.task, found.simulators)
+def contests(model: str) -> list[Contest]:
+    """Those of a model."""
+    if model == "array":
+        return [Contest(array.CASE, (array.CASE,), array.task, array.simulators)]
+    with_dctcp = partial(fabric.task, flows=fabric.FLOWS_OF_DCTCP)
+    return [
+        Contest(fabric.CASE, (fabric.CASE,), fabric.task, fabric.simulators),
+        Contest(fabric.DCTCP, tuple(controllers.CASES), with_dctcp, fabric.with_dctcp),
+    ]
 
 
 def measure(
@@ -45,20 +53,22 @@ def measure(
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> list[Cost]:
-    """What the benchmark that all can do costs each simulator that is installed.
+    """What benchmarks that others can do cost each simulator that is installed.
 
     Args:
         model: of the benchmarks.
-        studies: those that were asked for; without the one that all can do nothing is done.
+        studies: those that were asked for; without one that others can do nothing is done.
         say: is called with what is being done.
         warn: is called with what is left out, and why.
 
     Raises:
         InputError: a simulator failed.
     """
-    found = contest(model)
-    if found.case not in studies:
-        warn(f"beside: only {found.case} has others to stand beside")
+    known = contests(model)
+    found = next((one for one in known if one.case in studies), None)
+    if found is None:
+        asked = [case for one in known for case in one.asked]
+        warn(f"beside: of the benchmarks, others can only do {', '.join(asked)}")
         return []
     costs = []
     reads, _ = found.task(studies[found.case])
@@ -70,7 +80,7 @@ def measure(
         done = simulator.run(reads)
         costs.append(
             Cost(
-                case=f"{found.case} ({simulator.name})",
+                case=f"{found.case.removesuffix(' built in')} ({simulator.name})",
                 unit=next(iter(models()[model].work)),
                 units=done.units,
                 cpu_s=done.cpu_s,

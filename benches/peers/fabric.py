@@ -1,8 +1,8 @@
 """The same flows over the same fabric.
 
-`ns3_fabric.cc` needs ns-3's headers and libraries (Debian's `libns3-dev`) and a C++ compiler,
-`simpy_fabric.py` SimPy. They draw their own choices among paths and know a flow only from its
-arrival to its end.
+`ns3_fabric.cc`, which has DCTCP too, needs ns-3's headers and libraries (Debian's `libns3-dev`) and
+a C++ compiler, `simpy_fabric.py` SimPy. They draw their own choices among paths and know a flow
+only from its arrival to its end.
 """
 
 import shutil
@@ -17,6 +17,9 @@ from sojourn._core import Case, Progress, Study, quantity
 # The benchmark that all of them can do, and as many of its flows as they do in a while.
 CASE = "k6-droptail"
 FLOWS = 50
+# Likewise what ns-3 can do alone.
+DCTCP = "dctcp built in"
+FLOWS_OF_DCTCP = 200
 
 _NS3_SOURCE = Path(__file__).with_name("ns3_fabric.cc")
 _NS3 = ["point-to-point", "internet", "bridge", "traffic-control", "network", "stats", "core"]
@@ -25,6 +28,11 @@ _NS3 = ["point-to-point", "internet", "bridge", "traffic-control", "network", "s
 def simulators() -> list[Simulator]:
     """All of them, those that lack something too."""
     return [_ns3(), in_python("SimPy", "simpy", "simpy_fabric")]
+
+
+def with_dctcp() -> list[Simulator]:
+    """Those that have DCTCP, those that lack something too."""
+    return [_ns3()]
 
 
 # What the others do: their hosts send exactly on time, through a port like a switch's, and a flow
@@ -64,6 +72,7 @@ def _fabric(case: Case) -> str:
         of("packets.payload"),
         about["scheme.transport.initial_window"],
         of("scheme.transport.min_rto"),
+        of("scheme.queue.threshold") if about["scheme.queue.kind"] == "ecn" else 0,
     ]
     return " ".join(map(str, values))
 

@@ -1,8 +1,10 @@
-// A fat-tree of TCP flows over drop-tail ports in ns-3, as its users write it: point-to-point
-// links, global routing with a random choice among equal paths for each packet, NewReno.
+// A fat-tree of TCP flows in ns-3, as its users write it: point-to-point links, global routing with
+// a random choice among equal paths for each packet. NewReno over drop-tail ports, or DCTCP over
+// ports that mark.
 //
-// Reads "k bits/s delay_ps buffer_bytes payload_bytes window rto_ps" and then a line a flow,
-// "arrived_ps src dst bytes". Prints {"units", "finished", "mean_ps", "cpu_s", "peak_mb"}.
+// Reads "k bits/s delay_ps buffer_bytes payload_bytes window rto_ps mark_bytes", the last 0 for
+// NewReno, and then a line a flow, "arrived_ps src dst bytes". Prints {"units", "finished",
+// "mean_ps", "cpu_s", "peak_mb"}.
 
 #include <ctime>
 #include <fstream>
@@ -85,8 +87,8 @@ double PeakMegabytes() {
 }  // namespace
 
 int main() {
-    uint64_t k, rate, delay, buffer, payload, window, rto;
-    std::cin >> k >> rate >> delay >> buffer >> payload >> window >> rto;
+    uint64_t k, rate, delay, buffer, payload, window, rto, mark;
+    std::cin >> k >> rate >> delay >> buffer >> payload >> window >> rto >> mark;
     std::vector<Transfer> transfers;
     for (Transfer next; std::cin >> next.arrived >> next.from >> next.to >> next.bytes;) {
         transfers.push_back(next);
@@ -94,7 +96,8 @@ int main() {
 
     Time::SetResolution(Time::PS);
     Config::SetDefault("ns3::Ipv4GlobalRouting::RandomEcmpRouting", BooleanValue(true));
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
+    const TypeId control = mark ? TcpDctcp::GetTypeId() : TcpNewReno::GetTypeId();
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(control));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(payload));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(window));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
@@ -118,15 +121,25 @@ int main() {
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(rate)));
     link.SetChannelAttribute("Delay", TimeValue(PicoSeconds(delay)));
-    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize",
-                  QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, buffer)));
+    const QueueSize room(QueueSizeUnit::BYTES, buffer), one(QueueSizeUnit::PACKETS, 1);
+    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", QueueSizeValue(mark ? one : room));
+    // RED as DCTCP wants it: the instantaneous queue, and every packet above one threshold. Two
+    // packets are not in it that the study counts: the one that comes, and the one in the device.
+    const double packet = double(payload + 40), threshold = double(mark) - 2 * packet;
+    TrafficControlHelper marks;
+    marks.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", QueueSizeValue(room), "MinTh",
+                           DoubleValue(threshold), "MaxTh", DoubleValue(threshold), "QW",
+                           DoubleValue(1), "Gentle", BooleanValue(false), "UseEcn",
+                           BooleanValue(true), "UseHardDrop", BooleanValue(false), "MeanPktSize",
+                           UintegerValue(uint32_t(packet)));
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
     std::vector<Ipv4Address> address(hosts.GetN());
     auto connect = [&](Ptr<Node> below, Ptr<Node> above) {
         NetDeviceContainer ends = link.Install(below, above);
+        if (mark) marks.Install(ends);
         Ipv4InterfaceContainer given = addresses.Assign(ends);
         addresses.NewNetwork();
-        TrafficControlHelper().Uninstall(ends);
+        if (!mark) TrafficControlHelper().Uninstall(ends);
         for (uint32_t end = 0; end < 2; ++end) {
             ends.Get(end)->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&CountHop));
         }

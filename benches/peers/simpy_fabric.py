@@ -205,7 +205,7 @@ class Flow:
 
 def main() -> None:
     """Simulate what standard input says."""
-    k, rate, delay, buffer, payload, window, rto = map(int, sys.stdin.readline().split())
+    k, rate, delay, buffer, payload, window, rto, _mark = map(int, sys.stdin.readline().split())
     fabric = Fabric(k, rate, delay, buffer)
     lines = [[int(word) for word in line.split()] for line in sys.stdin]
     flows = [Flow(fabric, line, payload, window, rto) for line in lines]

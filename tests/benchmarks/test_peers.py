@@ -66,12 +66,38 @@ def test_lines_of_the_table(monkeypatch):
     assert warned == ["gone: left out, it lacks wings"]
 
 
-def test_only_one_benchmark_has_others_beside_it():
+def test_ns3_repeats_dctcp():
+    (simulator,) = fabric.with_dctcp()
+    if simulator.missing:
+        pytest.skip(f"{simulator.name} lacks {simulator.missing}")
+    study = bench.studies("fabric", "python")[fabric.DCTCP]
+    reads, ours = fabric.task(study, flows=8)
+    theirs = simulator.run(reads)
+    assert theirs.finished == ours.finished == 8
+    assert theirs.units == pytest.approx(ours.units, rel=0.02)
+    assert theirs.mean_ps == pytest.approx(ours.mean_ps, rel=0.05)
+    # without marks its senders fill the buffers, and the same flows take longer
+    first, flows = reads.split("\n", 1)
+    unmarked = simulator.run(f"{first.rpartition(' ')[0]} 0\n{flows}")
+    assert unmarked.mean_ps > 1.1 * theirs.mean_ps
+
+
+@pytest.mark.parametrize("case", ["python", "compiled"])
+def test_dctcp_stands_beside_the_classes(monkeypatch, case):
+    outcome = Outcome(units=2_000_000, finished=1, mean_ps=1.0, cpu_s=4.0, peak_mb=9.0)
+    quick = Simulator("quick", None, lambda _: outcome)
+    monkeypatch.setattr(fabric, "with_dctcp", lambda: [quick])
+    chosen = bench.studies("fabric", case)
+    (cost,) = peers.measure("fabric", chosen, say=lambda _: None, warn=pytest.fail)
+    assert (cost.case, cost.per_cpu_s) == ("dctcp (quick)", 500_000.0)
+
+
+def test_few_benchmarks_have_others_beside_them():
     warned = []
     assert (
         peers.measure("fabric", {"k32-pfabric": ""}, say=lambda _: None, warn=warned.append) == []
     )
-    assert warned == ["beside: only k6-droptail has others to stand beside"]
+    assert warned == ["beside: of the benchmarks, others can only do k6-droptail, python, compiled"]
 
 
 def test_a_simulator_that_fails_is_named(monkeypatch):
