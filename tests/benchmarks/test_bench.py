@@ -6,10 +6,11 @@ import sys
 import pytest
 
 from conftest import STUDY
-from sojourn._core import Study
+from sojourn._core import Progress, Study
 from sojourn._internal.errors import InputError
 from sojourn._internal.formats import json_text
 from sojourn.benchmarks import engine as bench
+from sojourn.benchmarks.controllers import flows_at_once, has_code
 
 CONTRACT = [
     "case",
@@ -20,6 +21,7 @@ CONTRACT = [
     "ns_per_unit",
     "instructions_per_unit",
     "peak_mb",
+    "bytes_per_live_flow",
 ]
 
 
@@ -96,6 +98,7 @@ def test_the_contract_of_a_cost():
     assert cost.per_cpu_s == pytest.approx(cost.units / cost.cpu_s)
     assert cost.ns_per_unit == pytest.approx(1e9 / cost.per_cpu_s)
     assert 5 < cost.peak_mb < 500
+    assert cost.bytes_per_live_flow is None
     assert '"instructions_per_unit": null' in json_text(vars(cost))
 
 
@@ -140,7 +143,26 @@ def test_classes_of_python_stand_beside_what_is_built_in(case):
     assert pairs[1::2] == [name.replace("built in", case) for name in pairs[::2]]
     own = [Study.parse(text, name, []).cases()[0].parameters for name, text in studies.items()]
     assert {about["workload.load"] for about in own} == {0.6}
-    assert {bench.has_code(text) for text in bench.studies("fabric").values()} == {False}
-    assert [bench.has_code(text) for text in studies.values()] == [False, True] * 4
+    assert {has_code(text) for text in bench.studies("fabric").values()} == {False}
+    assert [has_code(text) for text in studies.values()] == [False, True] * 4
     compiled = [about["scheme.transport.compiled"] for about in own[1::2]]
     assert compiled == [case == "compiled"] * 4
+
+
+def test_the_memory_of_a_flow_of_a_class():
+    """Of flows none of which ends before the last begins: more than built in, and not by much."""
+    studies = bench.studies("fabric", "python")
+    costs = []
+    for name in ("dctcp built in", "dctcp python"):
+        case = Study.parse(studies[name], name, flows_at_once(studies[name], 1000)).cases()[0]
+        columns = case.run(0, Progress()).columns
+        assert len(columns["arrived_ps"]) == 1000
+        finished = columns["finished_ps"][columns["finished_ps"] >= 0]  # the others never end
+        assert columns["arrived_ps"].max() < finished.min()
+        brief = studies[name].replace("3000", "30")
+        cost = bench.measure(
+            "fabric", name, brief, repeat=1, instructions=False, live_flows=60_000, say=silent
+        )
+        costs.append(cost.bytes_per_live_flow)
+    built_in, plain = costs
+    assert 100 < built_in < plain < built_in + 400

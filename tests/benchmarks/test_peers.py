@@ -62,6 +62,7 @@ def test_lines_of_the_table(monkeypatch):
         "ns_per_unit": 2000.0,
         "instructions_per_unit": None,
         "peak_mb": 9.0,
+        "bytes_per_live_flow": None,
     }
     assert warned == ["gone: left out, it lacks wings"]
 

@@ -3,15 +3,22 @@
 The classes are those of `sojourn.control.examples`; rows are the same to the byte.
 """
 
+import tomllib
 from importlib.resources import files
 
-from sojourn._internal.formats import toml_lines
+from sojourn._internal.formats import toml_lines, toml_value
 
 CASES = {"python": False, "compiled": True}
 """The benchmarks by name, and whether their classes are compiled."""
 
 BEGIN = [("workload.flows", "1")]
 """What makes a run of them so short that it does no more than compile the class."""
+
+LIVE_FLOWS = 300_000
+"""So many flows are under way at once where it is measured how much memory each has."""
+
+_FAN_IN = 50
+_LONG = '"100s"'  # each of so many flows waits long, and should not be sent again
 
 _TCP = {
     "initial_window": 12,
@@ -39,6 +46,27 @@ def studies(case: str) -> dict[str, str]:
         found[f"{name} built in"] = _study(transport)
         found[f"{name} {case}"] = _study(_class_of(name, compiled=CASES[case]))
     return found
+
+
+def flows_at_once(study: str, flows: int) -> list[tuple[str, str]]:
+    """The overrides by which so many flows of a controller arrive before any of them can end."""
+    workload = {
+        "kind": "incast",
+        "fan_in": _FAN_IN,
+        "size": "30KB",
+        "rounds": flows // _FAN_IN,
+        "every": "1ps",
+    }
+    tcp = "scheme.transport.tcp" if has_code(study) else "scheme.transport"
+    timers = [(f"{tcp}.{name}", _LONG) for name in ("min_rto", "initial_rto")]
+    return [("workload", toml_value(workload)), *timers]
+
+
+def has_code(study: str) -> bool:
+    """Whether a study has a transport of Python."""
+    scheme = tomllib.loads(study).get("scheme")
+    transport = scheme.get("transport") if isinstance(scheme, dict) else None
+    return isinstance(transport, dict) and transport.get("kind") == "python"
 
 
 def _class_of(name: str, *, compiled: bool) -> dict[str, object]:

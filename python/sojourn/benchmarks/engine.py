@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -42,7 +42,8 @@ _COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
 class Cost:
     """The cost of one benchmark, the best of its repetitions; the contract's JSON object.
 
-    `instructions_per_unit` is None where instructions were not counted.
+    `instructions_per_unit` is None where instructions were not counted, `bytes_per_live_flow` where
+    the memory of flows was not measured.
     """
 
     case: str
@@ -53,6 +54,7 @@ class Cost:
     ns_per_unit: float
     instructions_per_unit: float | None
     peak_mb: float
+    bytes_per_live_flow: float | None = field(default=None, kw_only=True)
 
 
 def studies(model: str, case: str | None = None, *, besides: Iterable[str] = ()) -> dict[str, str]:
@@ -92,6 +94,7 @@ def measure(
     *,
     repeat: int,
     instructions: bool,
+    live_flows: int = 0,
     say: Callable[[str], None],
 ) -> Cost:
     """Run one benchmark in separate processes.
@@ -102,6 +105,7 @@ def measure(
         study: its study's text.
         repeat: how often; the run with the least processor time counts.
         instructions: count instructions as well, where valgrind is installed.
+        live_flows: measure the memory of a flow as well, with so many of them at once.
         say: is called with what is being done.
 
     Raises:
@@ -110,7 +114,7 @@ def measure(
     work = models()[model].work
     figures = list(work.values())
     # Code of Python is compiled before the run is timed; valgrind would count the interpreter too.
-    begin = controllers.BEGIN if has_code(study) else []
+    begin = controllers.BEGIN if controllers.has_code(study) else []
     instructions = instructions and not begin
     runs = []
     for attempt in range(repeat):
@@ -125,6 +129,10 @@ def measure(
         run, said = _child(name, [*_CALLGRIND, *_CHILD], study, _brief(study), figures)
         collected = _COLLECTED.search(said)
         counted = int(collected[1]) / run["counts"][figure] if collected else 0
+    bytes_per_flow = None
+    if live_flows:
+        say(f"{name}: {live_flows:,} flows at once")
+        bytes_per_flow = _bytes_per_live_flow(name, study, live_flows)
     return Cost(
         case=name,
         unit=unit,
@@ -134,6 +142,7 @@ def measure(
         ns_per_unit=best["cpu_s"] / units * NS_PER_S,
         instructions_per_unit=counted or None,
         peak_mb=best["peak_mb"],
+        bytes_per_live_flow=bytes_per_flow,
     )
 
 
@@ -185,11 +194,16 @@ def _child(
     return json.loads(done.stdout), done.stderr
 
 
-def has_code(study: str) -> bool:
-    """Whether a study has a transport of Python."""
-    scheme = tomllib.loads(study).get("scheme")
-    transport = scheme.get("transport") if isinstance(scheme, dict) else None
-    return isinstance(transport, dict) and transport.get("kind") == "python"
+def _bytes_per_live_flow(name: str, study: str, flows: int) -> float:
+    """By how much the peak of memory grows with each flow that is under way at the same time."""
+    fewest = flows // 100
+    peaks = []
+    for number_of_flows in (fewest, flows):
+        overrides = controllers.flows_at_once(study, number_of_flows)
+        begin = controllers.BEGIN if controllers.has_code(study) else None
+        run, _ = _child(name, _CHILD, study, overrides, [], begin=begin)
+        peaks.append(run["peak_mb"] * 1e6)
+    return float((peaks[1] - peaks[0]) / (flows - fewest))
 
 
 def _brief(study: str) -> list[tuple[str, str]]:

@@ -39,14 +39,23 @@ def bench(
     machine: minutes.
     """
     from sojourn._internal.terminal import doing
-    from sojourn.benchmarks import engine
+    from sojourn.benchmarks import controllers, engine
     from sojourn.benchmarks.mail import loads as rehearsals
 
     loads = rehearsals.chosen(model, case)
+    live_flows = controllers.LIVE_FLOWS if case in controllers.CASES else 0
     chosen = {} if case in loads else engine.studies(model, case, besides=rehearsals.LOADS)
     with doing() as say:
         costs = [
-            engine.measure(model, name, study, repeat=repeat, instructions=instructions, say=say)
+            engine.measure(
+                model,
+                name,
+                study,
+                repeat=repeat,
+                instructions=instructions,
+                live_flows=live_flows,
+                say=say,
+            )
             for name, study in chosen.items()
         ]
         if beside:
