@@ -897,6 +897,30 @@ class WindowFields:
     cwnd: float
     ssthresh: float
 
+@disjoint_base
+class PacketFields:
+    """The fields of a packet, which the engine writes directly; `sojourn.control.Packet` has them."""
+
+    size: int
+    ect: bool
+    backlog: int
+    qlen: int
+    sojourn_time: int
+    now: int
+
+@disjoint_base
+class StreamFields:
+    """The field of a queue that the engine shares with it, see `sojourn.control.Queue`."""
+
+    __stream__: Random
+
+@final
+class Random:
+    """A stream of random numbers, for a queue without a simulation."""
+
+    def __new__(cls, seed: int = 1) -> Random:
+        """Create the stream of a seed, from 0 to 2**64 - 1."""
+
 @final
 class Flow:
     """A flow as it starts.
@@ -926,8 +950,18 @@ def exp(x: float, /) -> float:
 def log(x: float, /) -> float:
     """Return the natural logarithm, the same to the last bit on all machines; NaN below 0."""
 
-def mathematics_addresses() -> list[tuple[str, int]]:
-    """Where the functions of C are that compute these, by name: for a compiler."""
+def draw_uniform(stream: Random, /) -> float:
+    """Return the next number of a stream, uniform on (0, 1)."""
+
+def draw_below(stream: Random, n: int, /) -> int:
+    """Return the next whole number of a stream, uniform on 0 to `n` - 1.
+
+    Raises:
+        ValueError: `n` is less than 1.
+    """
+
+def c_addresses() -> list[tuple[str, int]]:
+    """Where the functions of C are that do the same as these, by name: for a compiler."""
 
 def as_written(kind: str, value: float) -> str:
     """A value of a field's type (`time`, `float`, ...) as a study writes it: `"20us"`, `0.7`."""

@@ -217,7 +217,7 @@ def test_own_mathematics_is_called_at_its_address(
     gentle: Definition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = ctypes.cast(ctypes.CDLL(None).floor, ctypes.c_void_p).value
-    monkeypatch.setattr(_core, "mathematics_addresses", lambda: [(name, address) for name in OURS])
+    monkeypatch.setattr(_core, "c_addresses", lambda: [(name, address) for name in OURS])
     compiling._compiled.cache_clear()
     compiled = compile(gentle)
     compiling._compiled.cache_clear()

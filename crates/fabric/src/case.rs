@@ -310,7 +310,7 @@ impl Ready {
             digest_windows: self.digest_windows,
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
-        scheme.transport.surround(threads, || {
+        scheme.surround(threads, || {
             engine::simulate(&scenario, &scheme.queue, transport, threads, progress)
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::ideal::Ideal;
 use crate::path::Balance;
+use crate::python::surround;
 use crate::queue::{CoDel, ControlLaw, Counting, Ecn, FqCoDel, PFabric, Pie, QueueKind};
 use crate::transport::{
     AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
@@ -223,6 +224,13 @@ impl PacketScheme {
         })
     }
 
+    /// Calls `simulate`, which runs a simulation on up to so many threads, in the way in which the
+    /// Python classes of the scheme are fastest.
+    pub(crate) fn surround<R>(&self, threads: usize, simulate: impl FnOnce() -> R) -> R {
+        let transport = self.transport.class().into_iter();
+        surround(&transport.chain(self.queue.classes()).collect::<Vec<_>>(), threads, simulate)
+    }
+
     /// A table with the name of a known scheme changes that one; another says all.
     fn read_over_known(table: &Table) -> Result<PacketScheme, Refusal> {
         let known = match table.get("name") {
@@ -247,18 +255,23 @@ impl PacketScheme {
 impl Scheme {
     /// The names of the files that it reads.
     pub(crate) fn files(&mut self) -> impl Iterator<Item = &mut String> {
-        let transport = match self {
-            Scheme::Packets(scheme) => scheme.transport.file(),
+        let packets = match self {
+            Scheme::Packets(scheme) => Some(scheme),
             Scheme::Ideal(_) => None,
         };
-        transport.into_iter()
+        packets
+            .into_iter()
+            .flat_map(|scheme| scheme.transport.file().into_iter().chain(scheme.queue.files()))
     }
 
     /// Sees to it that the Python code that it names is in a run directory. Returns whether there is any.
     pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
         match self {
             Scheme::Packets(scheme) => {
-                scheme.transport.keep(run).map_err(|refusal| refusal.under("transport"))
+                let transport = scheme.transport.keep(run);
+                let any = transport.map_err(|refusal| refusal.under("transport"))?;
+                let queue = scheme.queue.keep(run).map_err(|refusal| refusal.under("queue"))?;
+                Ok(any | queue)
             }
             Scheme::Ideal(_) => Ok(false),
         }
@@ -268,7 +281,9 @@ impl Scheme {
     pub(crate) fn load(&mut self) -> Result<(), Refusal> {
         match self {
             Scheme::Packets(scheme) => {
-                scheme.transport.load().map_err(|refusal| refusal.under("transport"))
+                let transport = scheme.transport.load();
+                transport.map_err(|refusal| refusal.under("transport"))?;
+                scheme.queue.load().map_err(|refusal| refusal.under("queue"))
             }
             Scheme::Ideal(_) => Ok(()),
         }

@@ -6,7 +6,9 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sojourn_core::parameters::{Refusal, Table, Value};
-use sojourn_fabric::python::{Call, ControllerClass, FlowColumn, FlowColumns, Interpreter, Named};
+use sojourn_fabric::python::{
+    Call, ControllerClass, FlowColumn, FlowColumns, Interpreter, Named, QueueClass,
+};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -48,6 +50,10 @@ impl Interpreter for Python3 {
 
     fn controller(&self, named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
         control::controller(named)
+    }
+
+    fn queue(&self, named: &Named<'_>) -> Result<Arc<dyn QueueClass>, Refusal> {
+        control::queue(named)
     }
 }
 

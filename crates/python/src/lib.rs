@@ -309,12 +309,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(name, of)?;
     }
     module.add_class::<control::Flow>()?;
+    module.add_class::<control::Random>()?;
     module.add_function(wrap_pyfunction!(control::as_written, module)?)?;
     module.add_function(wrap_pyfunction!(control::cbrt, module)?)?;
     module.add_function(wrap_pyfunction!(control::exp, module)?)?;
     module.add_function(wrap_pyfunction!(control::log, module)?)?;
     module.add_function(wrap_pyfunction!(control::power, module)?)?;
-    module.add_function(wrap_pyfunction!(control::mathematics_addresses, module)?)?;
+    module.add_function(wrap_pyfunction!(control::draw_uniform, module)?)?;
+    module.add_function(wrap_pyfunction!(control::draw_below, module)?)?;
+    module.add_function(wrap_pyfunction!(control::c_addresses, module)?)?;
     module.add_class::<testnet::TestNetConfig>()?;
     module.add_class::<testnet::TestNet>()?;
     module.add_class::<maillog::MailLog>()?;

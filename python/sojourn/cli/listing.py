@@ -9,6 +9,9 @@ from sojourn.cli import options, output
 if TYPE_CHECKING:
     from sojourn._internal.registry import Entry
 
+_IN_FILES = {"transports": "Control", "queues": "Queue"}
+"""What classes in users' files are derived from, by the topic that they belong to."""
+
 
 @click.command(name="list", short_help="List what a study can name.")
 @click.argument("topic", required=False)
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME.
 
-    `sojourn list transports FILE.py` lists the congestion controllers in a file of yours.
+    `sojourn list transports FILE.py` lists the congestion controllers in a file of yours, `sojourn list
+    queues FILE.py` what it has for queues.
     """
     from sojourn._internal import registry
 
@@ -30,10 +34,10 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     elif name is None:
         entries = registry.topic(topic)
         output.emit(entries, lambda: _print_topic(entries), as_json=as_json)
-    elif topic == "transports" and name.endswith(".py"):
+    elif topic in _IN_FILES and name.endswith(".py"):
         from sojourn.control.listing import entries as of_file
 
-        found = of_file(name)
+        found = of_file(name, _IN_FILES[topic])
         output.emit(found, lambda: _print_entries(found), as_json=as_json)
     else:
         entry = registry.entry(topic, name)

@@ -1,4 +1,4 @@
-"""Your own congestion control: a class of Python, run as it is or compiled.
+"""Your own congestion control or queue management: a class of Python, run as it is or compiled.
 
     from sojourn.control import Ack, Control
 
@@ -12,20 +12,27 @@
             else:
                 super().acked(ack)
 
-Annotated fields are parameters, which a study may set; with an underscore first they are kept for
-each flow. Of Python there is what gives the same numbers plain and compiled; the rest is refused
+A class of Queue decides on the packets of a port instead: `enqueue` and `dequeue` return KEEP, MARK or
+DROP. Annotated fields are parameters, which a study may set; with an underscore first they are kept
+for each flow, or for each port. Of Python there is what gives the same numbers plain and compiled; the rest is refused
 with its line.
 """
 
 from sojourn._core import cbrt, exp, log, power
-from sojourn.control.base import Ack, Control, Flow
+from sojourn.control.congestion import Ack, Control, Flow
 from sojourn.control.fields import Bytes, Rate, Time, ms, ns, ps, s, us
+from sojourn.control.queues import DROP, KEEP, MARK, Packet, Queue
 
 __all__ = [
+    "DROP",
+    "KEEP",
+    "MARK",
     "Ack",
     "Bytes",
     "Control",
     "Flow",
+    "Packet",
+    "Queue",
     "Rate",
     "Time",
     "cbrt",

@@ -6,11 +6,11 @@ import ast
 from difflib import get_close_matches
 
 from sojourn.control.flattening import refuse_recursion
-from sojourn.control.outline import Outline
+from sojourn.control.outline import Function, Outline
 from sojourn.control.reading import read_outline
 from sojourn.control.signatures import Kinds, signatures
 from sojourn.control.statements import walk
-from sojourn.control.vocabulary import HOOKS, at
+from sojourn.control.vocabulary import DRAWS, HOOKS, at
 
 _NEAR = 0.7
 
@@ -38,17 +38,26 @@ def _infer(outline: Outline) -> None:
     kinds = Kinds(outline.file, signatures(outline))
     while True:
         kinds.changed = False
-        bodies = {function: walk(outline, kinds, function) for function in outline.all_functions()}
+        bodies = {function: walk(outline, kinds, function) for function in _functions(outline)}
         if not kinds.changed:
             break
     for function, body in bodies.items():
         if function.owner and function.owner.base is None:
-            continue  # Control itself, which all files share
+            continue  # a class of ours, which all files share
         function.node.body = body
         function.node.returns = None
         for argument in function.node.args.args:
             argument.annotation = None
     ast.fix_missing_locations(outline.tree)
+
+
+def _functions(outline: Outline) -> list[Function]:
+    """All functions but those of ours that draw random numbers, whose annotations say all."""
+    return [
+        function
+        for function in outline.all_functions()
+        if not (function.owner and function.owner.base is None and function.node.name in DRAWS)
+    ]
 
 
 def _refuse_misspelt_hooks(outline: Outline) -> None:
@@ -62,7 +71,8 @@ def _refuse_misspelt_hooks(outline: Outline) -> None:
         if of_class.base is None:
             continue
         for name, method in of_class.methods.items():
-            near = get_close_matches(name.lower(), HOOKS, n=1, cutoff=_NEAR)
-            if near and name not in HOOKS and name not in called:
+            hooks = HOOKS[of_class.root.name]
+            near = get_close_matches(name.lower(), hooks, n=1, cutoff=_NEAR)
+            if near and name not in hooks and name not in called:
                 text = f"nothing calls {of_class.name}.{name}, did you mean {near[0]!r}?"
                 raise at(outline.file, method.node, text)

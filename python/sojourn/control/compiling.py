@@ -1,4 +1,4 @@
-"""A user's class as machine code: C functions over the record of a flow, made by Numba.
+"""A user's class as machine code: C functions over the record of a flow or a port, made by Numba.
 
 Numba takes 130 MB and most of a second to import, so only `compile` imports it.
 """
@@ -15,9 +15,9 @@ from sojourn import _core
 from sojourn._internal.errors import InputError, one_line
 from sojourn.control.loading import Definition, explain_error
 from sojourn.control.machine import arithmetic, records
-from sojourn.control.machine.records import ARGUMENTS, OBJECTS, Layout
+from sojourn.control.machine.records import HOOKS, Layout
 from sojourn.control.machine.rewriting import runnable
-from sojourn.control.vocabulary import OURS
+from sojourn.control.vocabulary import DRAWS, OURS
 
 _MOST_CLASSES = 64
 """Classes whose machine code is kept."""
@@ -28,11 +28,11 @@ class Compiled:
     """A class's machine code; it holds for all values of the class's parameters.
 
     Attributes:
-        record: the layout of what is kept for a flow.
+        record: the layout of what is kept for a flow or a port.
         defaults: of the class's fields.
         addresses: for each hook in which the class has a part the address of a C function
             `int64 hook(void *record, void *arguments)`, whose arguments are laid out as
-            `records.ARGUMENTS` says. It may be called from any thread, with or without the
+            `records.HOOKS` says. It may be called from any thread, with or without the
             interpreter's lock. It returns 0, or 1 where an exception was raised: see `explain`.
             What the hook wrote into the record before the exception stays there.
         keep: owns the machine code; the addresses hold for as long as it lives.
@@ -44,7 +44,9 @@ class Compiled:
     keep: object = field(repr=False)
 
     def template(self, values: Mapping[str, float | int | bool]) -> bytes:
-        """The record of a new flow: its fields have `values` or their defaults, its window is 0.
+        """The record of a new flow or port: its fields have `values` or their defaults.
+
+        What it has from the engine, such as the window, is 0.
 
         Raises:
             InputError: a whole number has more than 64 bits.
@@ -86,25 +88,32 @@ def compile(definition: Definition) -> Compiled:  # noqa: A001 - the field's wor
     return _compiled(_Text(definition.sha256, definition.name, definition))
 
 
-def explain(definition: Definition, hook: str, record: bytes, arguments: bytes) -> str:
+def explain(
+    definition: Definition, hook: str, record: bytes, arguments: bytes, stream: _core.Random | None
+) -> str:
     """Why a call of a compiled hook returned 1, found by repeating it in plain Python.
 
     Args:
         definition: the class.
         hook: the hook that was called.
-        record: the flow's record as it was before the call.
+        record: the record as it was before the call.
         arguments: the hook's arguments.
+        stream: the random numbers of a port as they were before the call.
 
     Returns:
         The text of the exception, as `loading.explain_error` writes it.
     """
     layout = _record(definition)
-    functions = runnable(definition, layout, {name: getattr(_core, name) for name in OURS})
+    ours = {name: getattr(_core, name) for name in (*OURS, *DRAWS.values())}
+    functions = runnable(definition, layout, ours)
     own = layout.unpack(record)
-    given = ARGUMENTS[hook].unpack(arguments)
-    values = [given] if hook in OBJECTS else [*vars(given).values()]
+    if stream is not None:
+        own.__stream__ = stream
+    called = HOOKS[definition.base][hook]
+    given = called.arguments.unpack(arguments)
+    values = [given] if called.as_object else [getattr(given, name) for name in called.names]
     try:
-        functions[definition.entry[hook]](own, *values[: 1 if hook == "gap" else None])
+        functions[definition.entry[hook]](own, *values)
     except Exception as error:
         return explain_error(error, definition)
     return f"{definition.file}: {hook} failed where it is compiled, and not in plain Python"
@@ -131,7 +140,7 @@ def _compiled(text: _Text) -> Compiled:
     except ImportError as error:  # a version of NumPy that Numba does not know
         raise InputError(one_line(f"compiled = true: {error}")) from None
     record = _record(definition)
-    functions = runnable(definition, record, backend.foreign(dict(_core.mathematics_addresses())))
+    functions = runnable(definition, record, backend.foreign(dict(_core.c_addresses())))
     hooks = backend.hooks(definition, record, functions)
     addresses = {hook: function.address for hook, function in hooks.items()}
     defaults = {field.name: field.default for field in definition.fields}
@@ -139,4 +148,5 @@ def _compiled(text: _Text) -> Compiled:
 
 
 def _record(definition: Definition) -> Layout:
-    return records.of_flow((field.name, field.type) for field in definition.fields)
+    fields = ((field.name, field.type) for field in definition.fields)
+    return records.of_class(definition.base, fields)

@@ -6,7 +6,7 @@ import ast
 import copy
 from dataclasses import dataclass, field
 
-from sojourn.control.outline import Class, Function, Outline, control
+from sojourn.control.outline import Class, Function, Outline, class_of_ours
 from sojourn.control.vocabulary import HOOKS, MATH_CONSTANTS, at
 
 
@@ -32,7 +32,7 @@ def flatten(outline: Outline, of_class: Class) -> Flat:
         InputError: a function calls itself, directly or by others.
     """
     looking = _Flattening(outline, of_class)
-    hooks = [hook for hook in HOOKS if looking.is_own(looking.method(hook))]
+    hooks = [hook for hook in HOOKS[of_class.root.name] if looking.is_own(looking.method(hook))]
     flattening = _Flattening(outline, of_class)
     entry = {hook: flattening.reach(flattening.method(hook)) for hook in hooks}
     return Flat(flattening.done, entry, flattening.names)
@@ -44,7 +44,7 @@ def refuse_recursion(outline: Outline) -> None:
     Raises:
         InputError: there is one.
     """
-    for of_class in [*outline.classes.values()] or [control()]:
+    for of_class in [*outline.classes.values()] or [class_of_ours("Control")]:
         flattening = _Flattening(outline, of_class)
         for name in of_class.known_methods():
             flattening.reach(flattening.method(name))

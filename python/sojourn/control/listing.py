@@ -15,13 +15,13 @@ _TYPES = {
 }
 
 
-def entries(file: str) -> list[Entry]:
-    """The classes of a file with their parameters.
+def entries(file: str, base: str) -> list[Entry]:
+    """The classes of a file that are derived from `Control` or `Queue`, with their parameters.
 
     Raises:
         InputError: the file cannot be read, or has something that is refused.
     """
-    return [_entry(load(file, name)) for name in classes(file)]
+    return [_entry(load(file, name)) for name in classes(file, base)]
 
 
 def _entry(definition: Definition) -> Entry:

@@ -13,15 +13,23 @@ from pathlib import Path
 
 from sojourn._internal.errors import InputError, did_you_mean, one_line, reason
 from sojourn._internal.trust import expect_trusted
-from sojourn.control.base import Control
 from sojourn.control.checking import check
+from sojourn.control.congestion import Control
 from sojourn.control.fields import Field, fitting
 from sojourn.control.flattening import flatten
 from sojourn.control.outline import Class, Outline
+from sojourn.control.queues import Queue
 from sojourn.control.vocabulary import OF_FIELD, at
 
 _LARGEST = 10**6
-_OWN = frozenset(Control.__fields__)
+
+_OURS: Mapping[str, tuple[type[Control | Queue], tuple[str, ...]]] = {
+    "Control": (Control, tuple(Control.__fields__)),
+    "Queue": (Queue, ("__stream__",)),
+}
+"""What classes are derived from, with what each of their objects has from the engine."""
+
+_EITHER = " or ".join(_OURS)
 
 
 @dataclass(frozen=True)
@@ -31,10 +39,11 @@ class Definition:
     Attributes:
         file: the file, as it was named.
         name: the class's.
+        base: that of ours that it is derived from: `Control` or `Queue`.
         doc: its docstring; empty without one.
         source: the text of the file.
         sha256: of the file's bytes.
-        fields: without those of Control; those of base classes come first.
+        fields: without those of ours; those of base classes come first.
         hooks: those in which the file has a part, by a hook or by a helper that a hook calls.
         cls: the class, for plain runs.
         functions: what these hooks reach, as plain functions with the user's line numbers, callees
@@ -46,12 +55,13 @@ class Definition:
 
     file: str
     name: str
+    base: str
     doc: str
     source: str
     sha256: str
     fields: tuple[Field, ...]
     hooks: tuple[str, ...]
-    cls: type[Control]
+    cls: type[Control | Queue]
     functions: Mapping[str, ast.FunctionDef]
     entry: Mapping[str, str]
     constants: Mapping[str, float | int | bool]
@@ -66,14 +76,17 @@ class Definition:
         return tuple(field for field in self.fields if field.is_parameter)
 
 
-def load(file: str, name: str | None = None, shown: str | None = None) -> Definition:
+def load(
+    file: str, name: str | None = None, shown: str | None = None, base: str | None = None
+) -> Definition:
     """Read a user's file and check it.
 
     Args:
         file: the path of the file.
-        name: the class; None where the file has exactly one.
+        name: the class; None where the file has exactly one with that base.
         shown: what messages and tracebacks call the file, where that is not its path: a run keeps
             a copy under another name.
+        base: what the class has to be derived from, `Control` or `Queue`; None for either.
 
     Raises:
         InputError: the file cannot be read, has something that is refused, or has no such class.
@@ -83,21 +96,23 @@ def load(file: str, name: str | None = None, shown: str | None = None) -> Defini
     source = _text(data, file)
     try:
         outline = check(_parsed(source, file), file)
-        of_class = _chosen(outline, name)
+        of_class = _chosen(outline, name, base)
         flat = flatten(outline, of_class)
         namespace = _executed(outline)
     except (RecursionError, MemoryError):
         raise InputError(one_line(f"{file}: nested too deeply")) from None
-    cls = namespace[of_class.name]
-    if not (isinstance(cls, type) and issubclass(cls, Control)):
+    cls, root = namespace[of_class.name], of_class.root.name
+    own = _OURS[root][1]
+    if not (isinstance(cls, type) and issubclass(cls, (Control, Queue))):
         raise TypeError(of_class.name)
     return Definition(
         file=file,
         name=of_class.name,
+        base=root,
         doc=ast.get_docstring(of_class.node) or "",
         source=source,
         sha256=hashlib.sha256(data).hexdigest(),
-        fields=tuple(field for field in of_class.known_fields().values() if field.name not in _OWN),
+        fields=tuple(field for field in of_class.known_fields().values() if field.name not in own),
         hooks=tuple(flat.entry),
         cls=cls,
         functions=flat.functions,
@@ -108,8 +123,8 @@ def load(file: str, name: str | None = None, shown: str | None = None) -> Defini
     )
 
 
-def classes(file: str) -> list[str]:
-    """The names of the classes of a file that control congestion.
+def classes(file: str, base: str) -> list[str]:
+    """The names of the classes of a file that are derived from `Control` or `Queue`.
 
     Raises:
         InputError: the file cannot be read, or has something that is refused.
@@ -118,13 +133,15 @@ def classes(file: str) -> list[str]:
         outline = check(_parsed(_text(_read(file), file), file), file)
     except (RecursionError, MemoryError):
         raise InputError(one_line(f"{file}: nested too deeply")) from None
-    return [*_of_users(outline)]
+    return [*_of_users(outline, base)]
 
 
 def new(
     definition: Definition, values: Mapping[str, float | int | bool]
-) -> Callable[[float, float, int], Control]:
-    """What makes the object of a new flow from `cwnd`, `ssthresh` and `abc_limit`.
+) -> Callable[..., Control | Queue]:
+    """What makes a new object from what it has from the engine.
+
+    That is of a flow `cwnd`, `ssthresh` and `abc_limit`, of a port its stream of random numbers.
 
     Args:
         definition: the class.
@@ -134,6 +151,7 @@ def new(
         InputError: there is no parameter of a name, or a value is not of its type.
     """
     cls = definition.cls
+    of_engine = [_setter(cls, name) for name in _OURS[definition.base][1]]
     set_values = [
         (_setter(cls, field.name), _value(definition, field, values)) for field in definition.fields
     ]
@@ -142,14 +160,13 @@ def new(
         hint = did_you_mean(unknown, parameters)
         raise InputError(one_line(f"{definition.name} has no parameter {unknown!r}{hint}"))
 
-    def make(cwnd: float, ssthresh: float, abc_limit: int) -> Control:
-        flow = cls.__new__(cls)
-        flow.cwnd = cwnd
-        flow.ssthresh = ssthresh
-        flow.abc_limit = abc_limit
+    def make(*own: object) -> Control | Queue:
+        made = cls.__new__(cls)
+        for set_value, value in zip(of_engine, own, strict=True):
+            set_value(made, value)
         for set_value, value in set_values:
-            set_value(flow, value)
-        return flow
+            set_value(made, value)
+        return made
 
     return make
 
@@ -177,7 +194,7 @@ def explain_error(error: BaseException, definition: Definition) -> str:
 
 
 def _message(error: BaseException, definition: Definition) -> str:
-    if isinstance(error, AttributeError) and error.name and isinstance(error.obj, Control):
+    if isinstance(error, AttributeError) and error.name and isinstance(error.obj, (Control, Queue)):
         hint = did_you_mean(error.name, definition.cls.__fields__)
         return f"{definition.name} has no field {error.name!r}{hint}"
     return str(error)
@@ -239,20 +256,25 @@ def _text(data: bytes, file: str) -> str:
         raise InputError(one_line(f"{file}: not UTF-8 text (byte {error.start})")) from None
 
 
-def _of_users(outline: Outline) -> dict[str, Class]:
-    """The classes of a file, by name; Control is none of them."""
-    return {one.name: one for one in outline.classes.values() if one.base}
+def _of_users(outline: Outline, base: str | None) -> dict[str, Class]:
+    """The classes of a file that are derived from one of ours, by name."""
+    users = (one for one in outline.classes.values() if one.base)
+    return {one.name: one for one in users if base in (None, one.root.name)}
 
 
-def _chosen(outline: Outline, name: str | None) -> Class:
-    found = _of_users(outline)
+def _chosen(outline: Outline, name: str | None, base: str | None) -> Class:
+    found = _of_users(outline, base)
     if name is None:
         if len(found) != 1:
             there = f"the name of a class; there is {', '.join(found)}"
-            wanted = there if found else "a class of Control, there is none"
+            wanted = there if found else f"a class of {base or _EITHER}, there is none"
             raise InputError(one_line(f"{outline.file}: expected {wanted}"))
         return next(iter(found.values()))
     if name not in found:
+        other = outline.classes.get(name)
+        if other and other.base:
+            text = f"{outline.file}: {name!r} is a class of {other.root.name}, expected one of {base}"
+            raise InputError(one_line(text))
         hint = did_you_mean(name, found)
         raise InputError(one_line(f"{outline.file}: there is no class {name!r}{hint}"))
     return found[name]

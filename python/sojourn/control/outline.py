@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from sojourn.control import base
+from sojourn.control import congestion, queues
 from sojourn.control.fields import Field
 
 
@@ -42,11 +42,17 @@ class Class:
     methods: dict[str, Function] = field(default_factory=dict)
 
     def line_of_bases(self) -> Iterator[Class]:
-        """This class, then its base, up to Control."""
+        """This class, then its base, up to Control or Queue."""
         step: Class | None = self
         while step:
             yield step
             step = step.base
+
+    @property
+    def root(self) -> Class:
+        """The class of ours that it is derived from: Control or Queue."""
+        *_, root = self.line_of_bases()
+        return root
 
     def method(self, name: str) -> Function | None:
         """The method that a call of `self.name` means in an object of this class."""
@@ -75,7 +81,7 @@ class Outline:
         imported: for each name that is imported, the module that it comes from.
         constants: the module's constants, and what was imported of them.
         functions: the module's functions.
-        classes: the classes of the file, and Control.
+        classes: the classes of the file, and those of ours that it imports.
     """
 
     file: str
@@ -86,20 +92,26 @@ class Outline:
     classes: dict[str, Class] = field(default_factory=dict)
 
     def all_functions(self) -> Iterator[Function]:
-        """Every function and method: Control's first, then those of the file in its order."""
+        """Every function and method: ours first, then those of the file in its order."""
         for of_class in self.classes.values():
             yield from of_class.methods.values()
         yield from self.functions.values()
 
 
+_OURS = {"Control": congestion, "Queue": queues}
+
+
+def file_of_ours(name: str) -> str:
+    """The file that Control or Queue is in."""
+    return str(_OURS[name].__file__)
+
+
 @cache
-def control() -> Class:
-    """Control itself, read from its source; it never changes."""
-    tree = ast.parse(Path(base.__file__).read_text(encoding="utf-8"))
-    (node,) = (
-        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Control"
-    )
-    found = Class("Control", None, node, dict(base.Control.__fields__))
+def class_of_ours(name: str) -> Class:
+    """Control or Queue, read from its source; it never changes."""
+    tree = ast.parse(Path(file_of_ours(name)).read_text(encoding="utf-8"))
+    (node,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    found = Class(name, None, node, dict(getattr(_OURS[name], name).__fields__))
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name != "__init__":
             found.methods[part.name] = Function(part, found)

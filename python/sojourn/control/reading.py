@@ -8,19 +8,21 @@ import typing
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.control.constants import Constants, Number
 from sojourn.control.fields import ANNOTATIONS, Field, fitting
-from sojourn.control.outline import Class, Function, Outline, control
+from sojourn.control.outline import Class, Function, Outline, class_of_ours
 from sojourn.control.vocabulary import (
+    CONSTANTS,
+    HOOKS,
     MATH,
     MATH_CONSTANTS,
     OF_FIELD,
     OF_TYPE,
     OFFERED,
     RESERVED,
-    UNITS,
     at,
     instead_of,
 )
 
+_ROOTS = " or ".join(HOOKS)
 _IN_A_MODULE = "a module has imports, constants, functions and classes"
 _MODULES = ("sojourn.control", "math", "typing", "__future__")
 _OFFERED = {
@@ -126,10 +128,10 @@ class _Reading:
         self.outline.imported[name] = module
         if name in MATH_CONSTANTS and module == "math":
             self.outline.constants[name] = MATH_CONSTANTS[name]
-        if name in UNITS and module == "sojourn.control":
-            self.outline.constants[name] = UNITS[name]
-        if name == "Control":
-            self.outline.classes[name] = control()
+        if name in CONSTANTS and module == "sojourn.control":
+            self.outline.constants[name] = CONSTANTS[name]
+        if name in HOOKS:
+            self.outline.classes[name] = class_of_ours(name)
 
     def _no_alias(self, node: ast.stmt, alias: ast.alias) -> None:
         if alias.asname is not None and alias.asname != alias.name:
@@ -210,10 +212,10 @@ class _Reading:
             raise self.refused(node, "a class has no decorators, keywords or type parameters here")
         base = node.bases[0] if len(node.bases) == 1 else None
         if not isinstance(base, ast.Name):
-            raise self.refused(node, f"{node.name!r} has one base: Control, or a class above")
+            raise self.refused(node, f"{node.name!r} has one base: {_ROOTS}, or a class above")
         if base.id not in self.outline.classes:
             hint = did_you_mean(base.id, self.outline.classes, otherwise="")
-            missing = "; from sojourn.control import Control" if base.id == "Control" else hint
+            missing = f"; from sojourn.control import {base.id}" if base.id in HOOKS else hint
             raise self.refused(node, f"unknown base {base.id!r} of {node.name!r}{missing}")
         self._define(node, node.name)
         found = Class(node.name, self.outline.classes[base.id], node)
@@ -274,7 +276,9 @@ class _Reading:
     def _free(self, node: ast.stmt, name: str, of_class: Class) -> None:
         """Refuse a name that a class has, or that Python keeps."""
         if name == "__init__":
-            raise self.refused(node, "'__init__' is made of the fields: write start(self, flow)")
+            start = class_of_ours(of_class.root.name).methods["start"]
+            begins = ", ".join(["self", *start.arguments])
+            raise self.refused(node, f"'__init__' is made of the fields: write start({begins})")
         is_field = isinstance(node, ast.AnnAssign)
         if name.startswith("__"):
             text = "one underscore is enough for what a flow keeps"

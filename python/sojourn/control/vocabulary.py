@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from sojourn._internal.errors import InputError, one_line
-from sojourn.control import fields
-from sojourn.control.base import Ack, Flow
+from sojourn.control import fields, queues
+from sojourn.control.congestion import Ack, Flow
+from sojourn.control.queues import Packet
 
 
 class Kind(IntEnum):
@@ -21,7 +22,8 @@ class Kind(IntEnum):
     FLOAT = 3
     ACK = 4
     FLOW = 5
-    NOTHING = 6
+    PACKET = 6
+    NOTHING = 7
 
     @property
     def words(self) -> str:
@@ -36,6 +38,7 @@ _WORDS = {
     Kind.FLOAT: "a float",
     Kind.ACK: "an Ack",
     Kind.FLOW: "a Flow",
+    Kind.PACKET: "a Packet",
     Kind.NOTHING: "no value",
 }
 
@@ -50,16 +53,25 @@ OF_ANNOTATION: Mapping[str, Kind] = {
     **{name: OF_FIELD[type_name] for name, type_name in fields.ANNOTATIONS.items()},
     "Ack": Kind.ACK,
     "Flow": Kind.FLOW,
+    "Packet": Kind.PACKET,
 }
 """The kind of an argument by its annotation."""
 
 ATTRIBUTES: Mapping[Kind, Mapping[str, Kind]] = {
     Kind.ACK: {name: OF_TYPE[found] for name, found in Ack.__annotations__.items()},
     Kind.FLOW: {name: OF_TYPE[found] for name, found in Flow.__annotations__.items()},
+    Kind.PACKET: {name: OF_TYPE[found] for name, found in Packet.__annotations__.items()},
 }
-"""What can be read of an Ack and of a Flow."""
+"""What can be read of an Ack, a Flow and a Packet."""
 
-HOOKS = ("start", "acked", "lost", "timed_out", "sent", "gap")
+HOOKS: Mapping[str, tuple[str, ...]] = {
+    "Control": ("start", "acked", "lost", "timed_out", "sent", "gap"),
+    "Queue": ("start", "enqueue", "dequeue"),
+}
+"""The classes that those of users are derived from, and the hooks of each."""
+
+DRAWS: Mapping[str, str] = {"uniform": "draw_uniform", "below": "draw_below"}
+"""Methods of Queue that draw random numbers, and the functions of the engine that they call."""
 
 READ_ONLY = "abc_limit"
 
@@ -77,14 +89,18 @@ OURS = ("cbrt", "exp", "log", "power")
 
 TWO_ARGUMENTS = ("copysign", "power")
 
-UNITS: Mapping[str, int] = {name: getattr(fields, name) for name in ("ps", "ns", "us", "ms", "s")}
+CONSTANTS: Mapping[str, int] = {
+    **{name: getattr(fields, name) for name in ("ps", "ns", "us", "ms", "s")},
+    **{name: getattr(queues, name) for name in ("KEEP", "MARK", "DROP")},
+}
+"""Constants of `sojourn.control`: units of time, and what a queue decides."""
 
 BUILTINS = ("abs", "bool", "float", "int", "max", "min", "print", "range", "round")
 
-RESERVED = frozenset((*BUILTINS, "math", "self", "super"))
+RESERVED = frozenset((*BUILTINS, *DRAWS.values(), "math", "self", "super"))
 """Names that keep their meaning in a file."""
 
-OFFERED = ("Control", *OF_ANNOTATION.keys() - {"float", "int", "bool"}, *OURS, *UNITS)
+OFFERED = (*HOOKS, *OF_ANNOTATION.keys() - {"float", "int", "bool"}, *OURS, *CONSTANTS)
 """What can be imported from `sojourn.control`."""
 
 ERRORS = frozenset(
@@ -115,8 +131,8 @@ def instead_of(name: str) -> str:
 
 _INSTEAD: Mapping[tuple[str, ...], str] = {
     ("numpy", "np", "scipy", "cmath", "numba"): "write it with math and sojourn.control",
-    ("random", "secrets"): "a run that draws numbers cannot be repeated",
-    ("time", "datetime"): "the time is ack.now, in picoseconds",
-    ("os", "sys", "io", "pathlib", "open"): "a controller reads and writes nothing",
+    ("random", "secrets"): "a run has to be repeatable: self.uniform() of a Queue is",
+    ("time", "datetime"): "the time is ack.now or packet.now, in picoseconds",
+    ("os", "sys", "io", "pathlib", "open"): "a class here reads and writes nothing",
     ("pow", "cbrt", "exp", "log"): "sojourn.control has cbrt, power, exp and log",
 }

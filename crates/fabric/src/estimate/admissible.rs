@@ -42,6 +42,10 @@ impl FabricCase {
             );
             return refuse(scheme.transport.name(), &expected, &["scheme", "transport"]);
         }
+        if let Some(class) = scheme.queue.classes().first() {
+            let expected = "a queue to estimate that is compiled in, no class of Python";
+            return refuse(&class.about().name, expected, &["scheme", "queue", "class"]);
+        }
         let memories = [("buffer", Some(&self.buffer)), ("core_buffer", self.core_buffer.as_ref())];
         let private = Buffer::default();
         for (key, buffer) in memories {

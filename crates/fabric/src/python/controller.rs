@@ -1,47 +1,26 @@
 //! Classes in Python files that control congestion.
 
-use super::interpreter;
+use super::Interpreter;
+use super::class::{Loaded, Named, PythonClass};
 use crate::transport::{Acked, Window};
-use sojourn_core::parameters::{Refusal, Setting, Shape, Table, Value};
+use sojourn_core::parameters::Refusal;
 use sojourn_core::{Rate, Span, Time};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A class as a study names it.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
-    /// Its file.
-    pub file: &'a str,
-    /// What messages call the file.
-    pub shown: &'a str,
-    /// Its name; none for the only class of the file.
-    pub class: Option<&'a str>,
-    /// Whether it is compiled.
-    pub compiled: bool,
-    /// The parameters that are set.
-    pub set: &'a Table,
-}
-
 /// A class that controls congestion, with its parameters.
-pub trait ControllerClass: Debug + Send + Sync {
-    /// Its name.
-    fn name(&self) -> &str;
-
-    /// The SHA-256 of its file, in hexadecimal digits.
-    fn sha256(&self) -> &str;
-
-    /// All its parameters as a study writes them.
-    fn parameters(&self) -> &Table;
-
+pub trait ControllerClass: PythonClass {
     /// The hooks that it has.
     fn hooks(&self) -> Hooks;
 
     /// Creates the controller of a flow, and starts it. Fails with the reason, for people.
     fn start(&self, flow: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, String>;
+}
 
-    /// Calls `simulate`, which runs a simulation on up to so many threads, in the way in which the
-    /// class is fastest.
-    fn surround(&self, threads: usize, simulate: &mut dyn FnMut());
+impl Loaded for dyn ControllerClass {
+    fn load(interpreter: &dyn Interpreter, named: &Named<'_>) -> Result<Arc<Self>, Refusal> {
+        interpreter.controller(named)
+    }
 }
 
 /// Which hooks a class has; the others are those of NewReno.
@@ -97,68 +76,4 @@ pub trait Controller: Debug + Send {
 
     /// The time from a packet to the next one of a paced flow.
     fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String>;
-}
-
-/// The parameters of a class: those that are set, and once it is loaded all of them.
-#[derive(Clone, Debug, Default)]
-pub struct ClassParameters {
-    set: Table,
-    class: Option<Arc<dyn ControllerClass>>,
-}
-
-impl PartialEq for ClassParameters {
-    /// By what is set: the same class may be loaded twice.
-    fn eq(&self, other: &ClassParameters) -> bool {
-        self.set == other.set
-    }
-}
-
-impl ClassParameters {
-    /// Loads the class, and takes over its defaults.
-    pub(crate) fn load(
-        &mut self,
-        file: &str,
-        shown: &str,
-        class: Option<&str>,
-        compiled: bool,
-    ) -> Result<&dyn ControllerClass, Refusal> {
-        let interpreter = interpreter().map_err(|why| {
-            let given = Value::Text(file.to_owned());
-            Refusal::value(&given, format!("a file to read: {why}")).under("file")
-        })?;
-        let class =
-            interpreter.controller(&Named { file, shown, class, compiled, set: &self.set })?;
-        self.set = class.parameters().clone();
-        Ok(&**self.class.insert(class))
-    }
-
-    /// The class. Panics before it is loaded.
-    pub(crate) fn class(&self) -> &Arc<dyn ControllerClass> {
-        self.class.as_ref().expect("the class is loaded when the study is read")
-    }
-}
-
-impl Setting for ClassParameters {
-    fn expected() -> String {
-        "a table of the class's parameters".to_owned()
-    }
-
-    fn shape() -> Shape {
-        Table::shape()
-    }
-
-    fn read(value: &Value) -> Result<ClassParameters, Refusal> {
-        match Table::read(value) {
-            Ok(set) => Ok(ClassParameters { set, class: None }),
-            Err(_) => Err(Refusal::value(value, Self::expected())),
-        }
-    }
-
-    fn write(&self) -> Option<Value> {
-        self.set.write()
-    }
-
-    fn absent() -> Option<ClassParameters> {
-        Some(ClassParameters::default())
-    }
 }

@@ -1,15 +1,20 @@
 //! What a study names that only Python can read or run: Parquet files with flows, functions that draw flows,
-//! classes that control congestion.
+//! classes that control congestion or manage queues.
 //!
 //! This crate has neither Python nor Parquet. The crate `python` installs an [`Interpreter`] when it is
 //! imported, and without one such a study is refused.
 
+mod class;
 mod controller;
 mod kept;
+mod queue;
 
-pub use controller::{Begin, ClassParameters, Controller, ControllerClass, Hooks, Named};
+pub(crate) use class::surround;
+pub use class::{About, ClassParameters, CodeFile, Loaded, Named, PythonClass};
+pub use controller::{Begin, Controller, ControllerClass, Hooks};
 pub(crate) use kept::HASH_SHOWN;
 pub use kept::KeptFile;
+pub use queue::{Decision, PortDecisions, QueueClass, QueueHooks, QueuedPacket};
 
 use sojourn_core::parameters::{Refusal, Table};
 use std::sync::{Arc, OnceLock};
@@ -37,6 +42,9 @@ pub trait Interpreter: Send + Sync {
     /// Loads a class that controls congestion, with the parameters that a study sets. Refusals are
     /// seen from the table of `named`.
     fn controller(&self, named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal>;
+
+    /// Loads a class that manages queues, as [`controller`](Interpreter::controller) does.
+    fn queue(&self, named: &Named<'_>) -> Result<Arc<dyn QueueClass>, Refusal>;
 }
 
 /// A call of a function that draws flows.

@@ -14,6 +14,7 @@ mod fq_codel;
 mod levels;
 mod pfabric;
 mod pie;
+mod python;
 mod trim;
 mod turns;
 
@@ -27,6 +28,7 @@ pub use fq_codel::{FqCoDel, FqCoDelPort};
 pub use levels::{Levels, LevelsPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use pie::{DelayBy, Pie, PiePort};
+pub use python::{PythonPort, PythonQueue};
 pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketArena, PacketId};
@@ -114,6 +116,10 @@ macro_rules! queues {
             fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
                 match self { $(AnyPort::$variant(port) => port.waiting(arena),)+ }
             }
+            const CAN_FAIL: bool = true;
+            fn failure(&self) -> Option<&str> {
+                match self { $(AnyPort::$variant(port) => port.failure(),)+ }
+            }
         }
     };
 }
@@ -129,6 +135,7 @@ queues! {
     CoDel(CoDel),
     FqCoDel(FqCoDel),
     Pie(Pie),
+    Python(PythonQueue),
 }
 
 /// Builds the ports of a discipline.
@@ -210,6 +217,14 @@ pub trait Queue {
 
     /// The packets that wait, in any order.
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
+
+    /// Whether it decides by code that can fail.
+    const CAN_FAIL: bool = false;
+
+    /// Why that code failed, if it did.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 
     /// Whether packets are sent on arrival, by `line_up`, instead of being kept; see [`FifoAhead`],
     /// whose ports alone have these three.

@@ -24,6 +24,7 @@ pub use tcp::{
 
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
+use crate::python::PythonClass;
 use crate::topology::Network;
 use sojourn_core::parameters::{Parameters, Refusal};
 use sojourn_core::{Rate, Span, Time, variants};
@@ -152,7 +153,7 @@ impl TransportKind {
     /// The file that it is in, where it is not compiled in.
     pub(crate) fn file(&mut self) -> Option<&mut String> {
         match self {
-            TransportKind::Python(python) => Some(&mut python.file.path),
+            TransportKind::Python(python) => Some(&mut python.code.file.path),
             _ => None,
         }
     }
@@ -160,7 +161,7 @@ impl TransportKind {
     /// Loads the code of that file.
     pub(crate) fn load(&mut self) -> Result<(), Refusal> {
         match self {
-            TransportKind::Python(python) => python.load(),
+            TransportKind::Python(python) => python.code.load(&mut python.set),
             _ => Ok(()),
         }
     }
@@ -168,17 +169,16 @@ impl TransportKind {
     /// Sees to it that this file is in a run directory. Returns whether there is one.
     pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
         match self {
-            TransportKind::Python(python) => python.keep(run),
+            TransportKind::Python(python) => python.code.keep(run),
             _ => Ok(false),
         }
     }
 
-    /// Calls `simulate`, which runs a simulation on up to so many threads, in the way in which the
-    /// transport is fastest.
-    pub(crate) fn surround<R>(&self, threads: usize, simulate: impl FnOnce() -> R) -> R {
+    /// The class that it is, where it is one.
+    pub(crate) fn class(&self) -> Option<&dyn PythonClass> {
         match self {
-            TransportKind::Python(python) => python.surround(threads, simulate),
-            _ => simulate(),
+            TransportKind::Python(python) => Some(&**python.set.class()),
+            _ => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Plain classes call these functions through Python, compiled ones at their addresses.
 
+use super::random::{c_draw_below, c_draw_uniform};
 use pyo3::prelude::*;
 use sojourn_fabric::transport::cube_root;
 
@@ -49,10 +50,12 @@ pub(crate) fn log(x: f64) -> f64 {
     c_log(x)
 }
 
-/// Where the functions of C are that compute the same, by name.
+/// Where the functions of C are that compiled code calls, by the names of those that do the same in Python.
 #[pyfunction]
-pub(crate) fn mathematics_addresses() -> [(&'static str, usize); 4] {
+pub(crate) fn c_addresses() -> [(&'static str, usize); 6] {
     [
+        ("draw_uniform", c_draw_uniform as *const () as usize),
+        ("draw_below", c_draw_below as *const () as usize),
         ("cbrt", c_cbrt as *const () as usize),
         ("power", c_power as *const () as usize),
         ("exp", c_exp as *const () as usize),

@@ -1,66 +1,41 @@
-//! Congestion controllers in Python files: how a class is loaded, and the two ways in which it runs.
+//! Classes in Python files, for congestion control and for queues: how one is loaded, and the two ways in
+//! which it runs.
 //!
 //! What a class may say is decided in Python (`sojourn.control`); here it is called.
 
-mod ack;
-mod compiled;
+mod controller;
+mod machine;
 mod mathematics;
 mod members;
 mod parameters;
-mod plain;
+mod queue;
+mod random;
+mod reused;
 
-pub(crate) use ack::Flow;
-pub(crate) use mathematics::{cbrt, exp, log, mathematics_addresses, power};
+pub(crate) use controller::{Flow, controller};
+pub(crate) use mathematics::{c_addresses, cbrt, exp, log, power};
 pub(crate) use parameters::as_written;
+pub(crate) use queue::queue;
+pub(crate) use random::{Random, draw_below, draw_uniform};
 
-use compiled::CompiledClass;
-use parameters::ClassValues;
-use plain::PlainClass;
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 use sojourn_core::parameters::{Refusal, Value};
-use sojourn_fabric::python::{ControllerClass, Hooks, Named};
-use sojourn_fabric::transport::Window;
-use std::ffi::CStr;
-use std::sync::Arc;
-
-/// The fields of a controller that the engine shares with it.
-const WINDOW_FIELDS: [&CStr; 2] = [c"cwnd", c"ssthresh"];
+use sojourn_fabric::python::{About, Named};
+use std::ptr::null_mut;
 
 /// The types whose fields the engine reads and writes directly.
 pub(crate) fn types_with_fields(
     py: Python<'_>,
-) -> PyResult<[(&'static str, Bound<'_, PyType>); 2]> {
+) -> PyResult<[(&'static str, Bound<'_, PyType>); 4]> {
+    use {controller as control, queue};
     Ok([
-        ("AckFields", members::new_type(py, c"sojourn._core.AckFields", ack::ACK_FIELDS)?),
-        ("WindowFields", members::new_type(py, c"sojourn._core.WindowFields", WINDOW_FIELDS)?),
+        ("AckFields", members::new_type(py, c"sojourn._core.AckFields", control::ACK_FIELDS)?),
+        ("WindowFields", members::new_type(py, c"sojourn._core.WindowFields", control::WINDOW)?),
+        ("PacketFields", members::new_type(py, c"sojourn._core.PacketFields", queue::PACKET)?),
+        ("StreamFields", members::new_type(py, c"sojourn._core.StreamFields", queue::STREAM)?),
     ])
-}
-
-/// The largest window, in packets.
-const LARGEST_WINDOW: f64 = 2_147_483_648.0;
-
-/// Loads a class that controls congestion.
-pub(crate) fn controller(named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
-    Python::attach(|py| {
-        let refused = |error: PyErr| {
-            let given = Value::Text(named.file.to_owned());
-            let expected = format!("a class to run: {}", error.value(py));
-            Refusal::value(&given, expected).under("file")
-        };
-        let definition = Definition::load(py, named).map_err(refused)?;
-        let values = ClassValues::read(&definition, named.set, py)?;
-        match named.compiled {
-            false => {
-                let class = PlainClass::new(py, definition, values).map_err(refused)?;
-                Ok(Arc::new(class) as Arc<dyn ControllerClass>)
-            }
-            true => {
-                let class = CompiledClass::new(py, definition, values).map_err(refused)?;
-                Ok(Arc::new(class) as Arc<dyn ControllerClass>)
-            }
-        }
-    })
 }
 
 /// A class that `sojourn.control` has loaded and checked.
@@ -69,24 +44,47 @@ struct Definition {
     /// The `Definition` of `sojourn.control.loading`.
     object: Py<PyAny>,
     file: String,
-    name: String,
-    sha256: String,
+    about: About,
+    /// Its parameters by name, as Python has them.
+    values: Py<PyDict>,
     /// The names of the hooks that it has.
     hooks: Vec<String>,
-    reads_delay: bool,
 }
 
 impl Definition {
-    fn load(py: Python<'_>, named: &Named<'_>) -> PyResult<Definition> {
-        let loading = py.import("sojourn.control.loading")?;
-        let object = loading.call_method1("load", (named.file, named.class, named.shown))?;
-        Ok(Definition {
-            file: object.getattr("file")?.extract()?,
-            name: object.getattr("name")?.extract()?,
-            sha256: object.getattr("sha256")?.extract()?,
-            hooks: object.getattr("hooks")?.extract()?,
-            reads_delay: object.call_method0("reads_delay")?.extract()?,
-            object: object.unbind(),
+    /// Loads a class with this base, and makes `running` of it.
+    fn load<T>(
+        named: &Named<'_>,
+        base: &str,
+        running: impl FnOnce(Python<'_>, Definition) -> PyResult<T>,
+    ) -> Result<T, Refusal> {
+        Python::attach(|py| {
+            let refused = |error: PyErr| {
+                let given = Value::Text(named.file.to_owned());
+                let expected = format!("a class to run: {}", error.value(py));
+                Refusal::value(&given, expected).under("file")
+            };
+            let load = || {
+                let loading = py.import("sojourn.control.loading")?;
+                loading.call_method1("load", (named.file, named.class, named.shown, base))
+            };
+            let object = load().map_err(refused)?;
+            let (parameters, values) = parameters::read(&object, named.set)?;
+            let definition = || {
+                if named.compiled {
+                    py.import("sojourn.control.compiling")?.call_method0("check_available")?;
+                }
+                let (name, sha256) = (object.getattr("name")?, object.getattr("sha256")?);
+                let about = About { name: name.extract()?, sha256: sha256.extract()?, parameters };
+                Ok(Definition {
+                    file: object.getattr("file")?.extract()?,
+                    hooks: object.getattr("hooks")?.extract()?,
+                    object: object.clone().unbind(),
+                    about,
+                    values,
+                })
+            };
+            definition().and_then(|definition| running(py, definition)).map_err(refused)
         })
     }
 
@@ -94,15 +92,18 @@ impl Definition {
         self.hooks.iter().any(|name| name == hook)
     }
 
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            acked: self.has("acked"),
-            lost: self.has("lost"),
-            timed_out: self.has("timed_out"),
-            sent: self.has("sent"),
-            gap: self.has("gap"),
-            reads_delay: self.reads_delay,
+    /// A hook as the interpreter calls it, if the class has it.
+    fn plain_hook(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+        match self.has(name) {
+            true => Ok(Some(self.object.bind(py).getattr("cls")?.getattr(name)?.unbind())),
+            false => Ok(None),
         }
+    }
+
+    /// What makes an object of the class; see `new` of `sojourn.control.loading`.
+    fn maker(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let loading = py.import("sojourn.control.loading")?;
+        Ok(loading.call_method1("new", (&self.object, &self.values))?.unbind())
     }
 
     /// An exception of the class as a text, with the traceback behind its first line.
@@ -115,32 +116,37 @@ impl Definition {
         explain().unwrap_or_else(|_: PyErr| error.to_string())
     }
 
-    /// Refuses a window that no sender can have.
-    #[inline]
-    fn check(&self, hook: &str, window: Window) -> Result<(), String> {
-        let Window { cwnd, ssthresh } = window;
-        match cwnd > 0.0 && cwnd <= LARGEST_WINDOW && ssthresh > 0.0 {
-            true => Ok(()),
-            false => Err(self.refused(hook, window)),
-        }
-    }
-
-    /// The message about a window that no sender can have.
+    /// The message about what a hook of the class does; `left` says what that is, and what is expected.
     #[cold]
-    fn refused(&self, hook: &str, window: Window) -> String {
-        let Window { cwnd, ssthresh } = window;
-        let left = match cwnd > 0.0 && cwnd <= LARGEST_WINDOW {
-            true => format!("ssthresh = {ssthresh}, expected a number above 0"),
-            false => format!("cwnd = {cwnd}, expected a number above 0, at most {LARGEST_WINDOW}"),
-        };
-        format!("{}: {}.{hook} left {left}", self.file, self.name)
+    fn refused(&self, hook: &str, left: &str) -> String {
+        format!("{}: {}.{hook} {left}", self.file, self.about.name)
     }
+}
 
-    /// The gap that a class returned, in picoseconds.
-    fn gap(&self, gap: i64) -> Result<u64, String> {
-        u64::try_from(gap).map_err(|_| {
-            let expected = "expected whole picoseconds, at least 0";
-            format!("{}: {}.gap returned {gap}, {expected}", self.file, self.name)
-        })
+/// Calls a function with `object` and the arguments, of which there are at most two.
+fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    object: &Bound<'py, PyAny>,
+    arguments: &[&Bound<'py, PyAny>],
+) -> PyResult<Bound<'py, PyAny>> {
+    let nth = |nth: usize| arguments.get(nth).map_or(null_mut(), |argument| argument.as_ptr());
+    // SAFETY: the interpreter is held, as there are bound references; all arguments are alive, and a
+    // null pointer ends them.
+    unsafe {
+        let returned = ffi::PyObject_CallFunctionObjArgs(
+            function.as_ptr(),
+            object.as_ptr(),
+            nth(0),
+            nth(1),
+            null_mut::<ffi::PyObject>(),
+        );
+        Bound::from_owned_ptr_or_err(function.py(), returned)
     }
+}
+
+/// A whole number as a Python object.
+#[inline]
+fn whole(py: Python<'_>, number: u64) -> Bound<'_, PyAny> {
+    let Ok(number) = number.into_pyobject(py);
+    number.into_any()
 }

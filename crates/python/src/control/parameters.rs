@@ -1,19 +1,9 @@
 //! The parameters of a class: what a study sets of them, as Python has them and as a study writes them.
 
-use super::Definition;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use sojourn_core::parameters::{Refusal, Setting, Table, Value};
 use sojourn_core::{Bytes, Rate, Span};
-
-/// The parameters of a class.
-#[derive(Debug)]
-pub(super) struct ClassValues {
-    /// As a study writes them.
-    pub(super) table: Table,
-    /// By name, as Python has them.
-    pub(super) values: Py<PyDict>,
-}
 
 /// A number of a class.
 #[derive(Clone, Copy)]
@@ -35,36 +25,34 @@ impl Number {
     }
 }
 
-impl ClassValues {
-    /// Reads what a study sets; the rest has the defaults of the class.
-    pub(super) fn read(
-        definition: &Definition,
-        set: &Table,
-        py: Python<'_>,
-    ) -> Result<ClassValues, Refusal> {
-        let fields = Field::all(definition, py).expect("a definition has fields");
-        let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-        if let Some((key, _)) = set.iter().find(|(key, _)| !names.contains(key)) {
-            return Err(Refusal::key(key, names).under("set"));
-        }
-        let (mut table, values) = (Table::default(), PyDict::new(py));
-        for field in &fields {
-            let number = match set.get(&field.name) {
-                Some(value) => {
-                    field.read(value).map_err(|refusal| refusal.under(&field.name).under("set"))?
-                }
-                None => field.default,
-            };
-            table.set(&field.name, write(&field.kind, number));
-            let set = match number {
-                Number::Float(number) => values.set_item(&field.name, number),
-                Number::Whole(number) => values.set_item(&field.name, number),
-                Number::Truth(truth) => values.set_item(&field.name, truth),
-            };
-            set.expect("a name and a number");
-        }
-        Ok(ClassValues { table, values: values.unbind() })
+/// The parameters of a class, of which a study sets some and the rest have their defaults: as a study
+/// writes them, and by name as Python has them.
+pub(super) fn read(
+    definition: &Bound<'_, PyAny>,
+    set: &Table,
+) -> Result<(Table, Py<PyDict>), Refusal> {
+    let fields = Field::all(definition).expect("a definition has fields");
+    let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    if let Some((key, _)) = set.iter().find(|(key, _)| !names.contains(key)) {
+        return Err(Refusal::key(key, names).under("set"));
     }
+    let (mut table, values) = (Table::default(), PyDict::new(definition.py()));
+    for field in &fields {
+        let number = match set.get(&field.name) {
+            Some(value) => {
+                field.read(value).map_err(|refusal| refusal.under(&field.name).under("set"))?
+            }
+            None => field.default,
+        };
+        table.set(&field.name, write(&field.kind, number));
+        let set = match number {
+            Number::Float(number) => values.set_item(&field.name, number),
+            Number::Whole(number) => values.set_item(&field.name, number),
+            Number::Truth(truth) => values.set_item(&field.name, truth),
+        };
+        set.expect("a name and a number");
+    }
+    Ok((table, values.unbind()))
 }
 
 /// A value of a type of `sojourn.control` as a study writes it.
@@ -83,9 +71,9 @@ struct Field {
 
 impl Field {
     /// The parameters of a class: its fields without an underscore in front.
-    fn all(definition: &Definition, py: Python<'_>) -> PyResult<Vec<Field>> {
+    fn all(definition: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
         let mut all = Vec::new();
-        for field in definition.object.bind(py).getattr("fields")?.try_iter()? {
+        for field in definition.getattr("fields")?.try_iter()? {
             let field = field?;
             let name: String = field.getattr("name")?.extract()?;
             let default = Number::of(&field.getattr("default")?)?;

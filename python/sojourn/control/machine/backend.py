@@ -16,20 +16,24 @@ from sojourn.control.machine import (
     instructions,  # noqa: F401 - Numba learns them
     records,
 )
-from sojourn.control.machine.records import ARGUMENTS, Layout
+from sojourn.control.machine.records import HOOKS, Hook, Layout
 from sojourn.control.vocabulary import TWO_ARGUMENTS
 
 _FORMATS: Mapping[records.Kind, str] = {"float": "f8", "int": "i8", "bool": "?"}
+_DRAWS: Mapping[str, list[Any]] = {
+    "draw_uniform": [ctypes.c_double, ctypes.c_int64],
+    "draw_below": [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64],
+}
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def foreign(addresses: Mapping[str, int]) -> dict[str, Any]:
-    """C functions as compiled code calls them: floats in, a float out."""
+    """C functions as compiled code calls them: floats in, a float out, but for those that draw."""
     made = {}
     for name, address in addresses.items():
         arguments = 2 if name in TWO_ARGUMENTS else 1
-        prototype = ctypes.CFUNCTYPE(*[ctypes.c_double] * (1 + arguments))
-        made[name] = prototype(address)
+        prototype = _DRAWS.get(name, [ctypes.c_double] * (1 + arguments))
+        made[name] = ctypes.CFUNCTYPE(*prototype)(address)
     return made
 
 
@@ -40,7 +44,7 @@ def hooks(
 
     Args:
         definition: the class.
-        record: the layout of a flow's record.
+        record: the layout of the class's record.
         functions: its functions, in one namespace; there the compiled ones take their places.
 
     Raises:
@@ -53,10 +57,10 @@ def hooks(
     made = {}
     for hook, name in definition.entry.items():
         method = functions[name].__globals__[name]
-        pointers = (types.CPointer(_numba(layout)) for layout in (record, ARGUMENTS[hook]))
-        wrapper = _WRAPPERS.get(hook, _with_object)(method)
+        called = HOOKS[definition.base][hook]
+        pointers = (types.CPointer(_numba(layout)) for layout in (record, called.arguments))
         try:
-            made[hook] = cfunc(types.int64(*pointers))(wrapper)
+            made[hook] = cfunc(types.int64(*pointers))(_wrapper(called, method))
         except NumbaError as error:
             raise _refusal(error, definition) from None
     return made
@@ -87,60 +91,23 @@ def _refusal(error: NumbaError, definition: Definition) -> InputError:
     return InputError(one_line(f"{where}: {ours[1] if ours else lines[0]}"))
 
 
-# C functions around a method: each gives 1 where the method raises an exception, of which a bare
-# one would print a line and go on.
+def _wrapper(hook: Hook, method: Callable[..., Any]) -> Callable[[Any, Any], int]:
+    """A function around a method that gives 1 where the method raises an exception.
 
-
-def _with_object(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
-    def call(record: Any, arguments: Any) -> int:
-        try:
-            method(carray(record, 1)[0], carray(arguments, 1)[0])
-        except Exception:
-            return 1
-        return 0
-
-    return call
-
-
-def _with_flight(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
-    def call(record: Any, arguments: Any) -> int:
-        given = carray(arguments, 1)[0]
-        try:
-            method(carray(record, 1)[0], given.flight, given.now)
-        except Exception:
-            return 1
-        return 0
-
-    return call
-
-
-def _with_sequence(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
-    def call(record: Any, arguments: Any) -> int:
-        given = carray(arguments, 1)[0]
-        try:
-            method(carray(record, 1)[0], given.sequence, given.now)
-        except Exception:
-            return 1
-        return 0
-
-    return call
-
-
-def _with_result(method: Callable[..., Any]) -> Callable[[Any, Any], int]:
-    def call(record: Any, arguments: Any) -> int:
-        given = carray(arguments, 1)[0]
-        try:
-            given.result = method(carray(record, 1)[0], given.wire)
-        except Exception:
-            return 1
-        return 0
-
-    return call
-
-
-_WRAPPERS = {
-    "lost": _with_flight,
-    "timed_out": _with_flight,
-    "sent": _with_sequence,
-    "gap": _with_result,
-}
+    Numba takes no variable number of arguments, so it is written for each hook.
+    """
+    given = ["given"] if hook.as_object else [f"given.{name}" for name in hook.names]
+    call = f"method({', '.join(['carray(record, 1)[0]', *given])})"
+    text = f"""
+def wrapper(record, arguments):
+    given = carray(arguments, 1)[0]
+    try:
+        {f"given.result = {call}" if hook.gives else call}
+    except Exception:
+        return 1
+    return 0
+"""
+    namespace: dict[str, Any] = {"method": method, "carray": carray}
+    exec(text, namespace)  # noqa: S102 - our own text
+    made: Callable[[Any, Any], int] = namespace["wrapper"]
+    return made

@@ -11,15 +11,17 @@ Value = float | int | bool
 
 _CODES: Mapping[Kind, str] = {"float": "d", "int": "q", "bool": "?7x"}
 
-WINDOW: tuple[tuple[str, Kind], ...] = (
-    ("cwnd", "float"),
-    ("ssthresh", "float"),
-    ("abc_limit", "int"),
-)
-"""What the record of every flow begins with."""
+_BEGINS: Mapping[str, tuple[tuple[str, Kind], ...]] = {
+    "Control": (("cwnd", "float"), ("ssthresh", "float"), ("abc_limit", "int")),
+    "Queue": (("__stream__", "int"),),
+}
+"""What a record begins with, by what its class is derived from: the window of a flow; where the random
+numbers of a port are."""
 
 _ACK = ("cumulative", "arrived", "marked", "snd_una", "snd_nxt", "repairing", "rtt", "delay", "now")
-_TRUTHS = ("marked", "repairing")
+_PACKET = ("size", "ect", "backlog", "qlen", "sojourn_time", "now")
+_TRUTHS = ("marked", "repairing", "ect")
+_RESULT = "result"
 
 
 @dataclass(frozen=True)
@@ -52,25 +54,55 @@ class Layout:
         return SimpleNamespace(**dict(zip(names, self._struct.unpack(record), strict=True)))
 
 
-def of_flow(fields: Iterable[tuple[str, str]]) -> Layout:
-    """What a flow keeps: the window, then a class's fields, pairs of a name and a declared type."""
+def of_class(base: str, fields: Iterable[tuple[str, str]]) -> Layout:
+    """What an object of a class keeps, after what it has from the engine.
+
+    Args:
+        base: what the class is derived from: `Control` or `Queue`.
+        fields: its fields, pairs of a name and a declared type.
+    """
     kinds: dict[str, Kind] = {"float": "float", "bool": "bool"}
-    return Layout((*WINDOW, *((name, kinds.get(declared, "int")) for name, declared in fields)))
+    own = ((name, kinds.get(declared, "int")) for name, declared in fields)
+    return Layout((*_BEGINS[base], *own))
 
 
-def _numbers(*names: str) -> Layout:
-    return Layout(tuple((name, "bool" if name in _TRUTHS else "int") for name in names))
+@dataclass(frozen=True)
+class Hook:
+    """How compiled code of a hook is called.
+
+    Attributes:
+        names: of its arguments.
+        as_object: whether the method takes them as one object: the flow, the ACK or the packet.
+        gives: whether it returns a whole number.
+    """
+
+    names: tuple[str, ...]
+    as_object: bool = False
+    gives: bool = False
+
+    @property
+    def arguments(self) -> Layout:
+        """The struct of the arguments and the result, whole numbers of eight bytes each.
+
+        A truth value is 0 or 1, the lowest byte first.
+        """
+        names = (*self.names, _RESULT)
+        return Layout(tuple((name, "bool" if name in _TRUTHS else "int") for name in names))
 
 
-ARGUMENTS: Mapping[str, Layout] = {
-    "start": _numbers("hops", "bytes", "rate"),
-    "acked": _numbers(*_ACK),
-    "lost": _numbers("flight", "now"),
-    "timed_out": _numbers("flight", "now"),
-    "sent": _numbers("sequence", "now"),
-    "gap": _numbers("wire", "result"),
+HOOKS: Mapping[str, Mapping[str, Hook]] = {
+    "Control": {
+        "start": Hook(("hops", "bytes", "rate"), as_object=True),
+        "acked": Hook(_ACK, as_object=True),
+        "lost": Hook(("flight", "now")),
+        "timed_out": Hook(("flight", "now")),
+        "sent": Hook(("sequence", "now")),
+        "gap": Hook(("wire",), gives=True),
+    },
+    "Queue": {
+        "start": Hook(()),
+        "enqueue": Hook(_PACKET, as_object=True, gives=True),
+        "dequeue": Hook(_PACKET, as_object=True, gives=True),
+    },
 }
-"""The struct of each hook's arguments. A truth value is 0 or 1 in eight bytes, the lowest first."""
-
-OBJECTS = ("start", "acked")
-"""Hooks whose arguments are one object, the flow or the ACK; the others take numbers."""
+"""The hooks of classes, by what these are derived from."""

@@ -7,25 +7,24 @@ from functools import reduce
 from types import FunctionType
 from typing import Any
 
-from sojourn.control import base
 from sojourn.control.loading import Definition
 from sojourn.control.machine import arithmetic
 from sojourn.control.machine.records import Kind, Layout
-from sojourn.control.outline import control
+from sojourn.control.outline import class_of_ours, file_of_ours
 from sojourn.control.vocabulary import at
 
 
 def runnable(
     definition: Definition, record: Layout, own: Mapping[str, Any]
 ) -> dict[str, FunctionType]:
-    """The functions of a class over the record of a flow, which call operations of `arithmetic`.
+    """The functions of a class over the record of an object, which call operations of `arithmetic`.
 
     They share a namespace, in which they find each other: `__globals__` of each.
 
     Args:
         definition: the class.
         record: the layout of its fields.
-        own: what they call of the mathematics of `sojourn.control`.
+        own: what they call of the engine: mathematics, random numbers.
 
     Raises:
         InputError: a number in the file has more than 64 bits.
@@ -36,12 +35,13 @@ def runnable(
         for node in ast.walk(ast.parse(definition.source))
         if isinstance(node, ast.FunctionDef)
     }
-    names_of_ours = {f"Control_{method}" for method in control().methods}
+    root = definition.base
+    names_of_ours = {f"{root}_{method}" for method in class_of_ours(root).methods}
     found = {}
     for name, node in definition.functions.items():
-        # The lines of Control's methods are those of another file.
+        # The lines of our methods are those of another file.
         ours = name.rstrip("_") in names_of_ours
-        file = base.__file__ if ours else definition.file
+        file = file_of_ours(root) if ours else definition.file
         rewriting = _Rewriting(file, dict(record.fields))
         tree = ast.Module([rewriting.visit(copy.deepcopy(node))], [])
         code = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)

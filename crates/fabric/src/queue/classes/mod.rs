@@ -214,6 +214,12 @@ impl Queue for ClassesPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.queues.iter().flat_map(|queue| queue.waiting(arena)).collect()
     }
+
+    const CAN_FAIL: bool = true;
+
+    fn failure(&self) -> Option<&str> {
+        self.queues.iter().find_map(AnyPort::failure)
+    }
 }
 
 #[cfg(test)]

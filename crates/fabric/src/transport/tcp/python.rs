@@ -4,35 +4,23 @@ use super::congestion::{Acked, CongestionControl, Rules, Window};
 use super::parameters::{TcpOptions, WindowLimits};
 use super::rto::Departures;
 use crate::packet::LONGEST_TIMER;
-use crate::python::{
-    Begin, ClassParameters, Controller, ControllerClass, HASH_SHOWN, Hooks, KeptFile,
-};
+use crate::python::{Begin, ClassParameters, CodeFile, Controller, ControllerClass, Hooks};
 use crate::transport::Setup;
-use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::parameters::{Check, defaults};
 use sojourn_core::{Span, Time, nested, parameters};
 use std::cell::OnceCell;
 use std::num::NonZeroU32;
-use std::path::Path;
 use std::sync::Arc;
-
-/// The folder of code in a run directory.
-const FOLDER: &str = "code";
 
 parameters! {
     /// A congestion controller of yours: a class in a Python file, derived from
     /// `sojourn.control.Control`. `sojourn list transports FILE.py` shows what the file has, `sojourn
     /// init transport FILE.py` writes a class to begin from.
     pub struct PythonTransport: "python" {
-        /// The file, seen from the study's own place. A run keeps it in its directory, under `code`.
-        pub file: KeptFile,
-        /// The SHA-256 that the file has to have.
-        pub sha256: Option<String> = None,
-        /// The class; without it the only one of the file.
-        pub class: Option<String> = None,
-        /// Whether the class is compiled by Numba; the rows are the same.
-        pub compiled: bool = false,
+        /// The class and its file.
+        pub code: CodeFile [flatten],
         /// Parameters of the class.
-        pub set: ClassParameters,
+        pub set: ClassParameters<dyn ControllerClass>,
         /// What a class does not decide: the window's limits, retransmission, ECN, pacing.
         pub tcp: TcpUnderControl = defaults(),
     }
@@ -55,47 +43,6 @@ nested!(TcpUnderControl);
 
 impl Check for PythonTransport {}
 impl Check for TcpUnderControl {}
-
-impl PythonTransport {
-    /// Loads the class, whose name and parameters are known from then on.
-    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
-        let PythonTransport { file, sha256, class, compiled, set, .. } = self;
-        let stem = Path::new(&file.path).file_stem().unwrap_or_default().to_string_lossy();
-        let kept =
-            |sha256: &str| format!("-{}", sha256.chars().take(HASH_SHOWN).collect::<String>());
-        // The copy that a run keeps is called as the file that it was made from.
-        let own = sha256.as_deref().and_then(|sha256| stem.strip_suffix(&kept(sha256)));
-        let shown = own.map_or(file.path.clone(), |stem| format!("{stem}.py"));
-        let loaded = set.load(&file.path, &shown, class.as_deref(), *compiled)?;
-        let found = loaded.sha256();
-        if let Some(other) = sha256.as_ref().filter(|sha256| *sha256 != found) {
-            let expected = format!("the file as it was, its SHA-256 is {found} and not {other}");
-            let given = Value::Text(file.path.clone());
-            return Err(Refusal::value(&given, expected).under("file"));
-        }
-        file.kept = Some(format!("{FOLDER}/{}{}.py", own.unwrap_or(&stem), kept(found)));
-        *class = Some(loaded.name().to_owned());
-        *sha256 = Some(found.to_owned());
-        Ok(())
-    }
-
-    /// Sees to it that the file is in a run directory.
-    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
-        self.file.keep(self.sha256.as_deref(), run).map_err(|why| {
-            let given = Value::Text(self.file.path.clone());
-            Refusal::value(&given, format!("a file to keep: {why}")).under("file")
-        })
-    }
-
-    /// Calls `simulate`, which runs a simulation on up to so many threads.
-    pub(crate) fn surround<R>(&self, threads: usize, simulate: impl FnOnce() -> R) -> R {
-        let (mut simulate, mut result) = (Some(simulate), None);
-        self.set.class().surround(threads, &mut || {
-            result = simulate.take().map(|simulate| simulate());
-        });
-        result.expect("the class calls it once")
-    }
-}
 
 /// Congestion control by a class, for the flows of one thread.
 #[derive(Debug)]
@@ -203,7 +150,7 @@ impl CongestionControl for PythonControl {
         self.call(state, self.hooks.gap, |flow| {
             let found = flow.gap(window, wire)?;
             if found > LONGEST_TIMER {
-                let class = self.class.name();
+                let class = &self.class.about().name;
                 return Err(format!(
                     "{class}.gap returned {found}, expected at most {LONGEST_TIMER}"
                 ));

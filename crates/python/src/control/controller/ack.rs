@@ -1,6 +1,7 @@
 //! What hooks get: an ACK and a flow, as Python objects.
 
-use super::members::Members;
+use crate::control::members::Members;
+use crate::control::whole;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use sojourn_core::Span;
@@ -8,7 +9,7 @@ use sojourn_fabric::python::Begin;
 use sojourn_fabric::transport::Acked;
 use std::ffi::CStr;
 
-/// The fields of an ACK, in the order of [`AckObject::fill`].
+/// The fields of an ACK, in the order of [`AckObject`]'s `fill`.
 pub(crate) const ACK_FIELDS: [&CStr; 9] = [
     c"cumulative",
     c"arrived",
@@ -21,18 +22,10 @@ pub(crate) const ACK_FIELDS: [&CStr; 9] = [
     c"now",
 ];
 
-/// An ACK as a Python object, which is used again for the next one unless a class keeps it.
-#[derive(Debug)]
-pub(super) struct AckObject(Members<{ ACK_FIELDS.len() }>);
+/// An ACK as a Python object.
+pub(super) type AckObject = Members<{ ACK_FIELDS.len() }>;
 
 impl AckObject {
-    /// An ACK to be filled.
-    pub(super) fn new(py: Python<'_>) -> PyResult<AckObject> {
-        let of = py.import("sojourn._core")?.getattr("AckFields")?;
-        let ack = py.import("sojourn.control")?.getattr("Ack")?.call0()?;
-        Members::new(ack, &of).map(AckObject)
-    }
-
     /// Fills it; `delay` is the round trip of the packet that caused the ACK, where that is known.
     #[inline]
     pub(super) fn fill(&self, py: Python<'_>, acked: &Acked, delay: Option<Span>) {
@@ -48,24 +41,8 @@ impl AckObject {
             whole(py, delay.map_or(0, Span::ps)),
             whole(py, acked.now.ps()),
         ];
-        fields.into_iter().enumerate().for_each(|(place, field)| self.0.set(place, field));
+        fields.into_iter().enumerate().for_each(|(place, field)| self.set(place, field));
     }
-
-    pub(super) fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
-        self.0.object(py)
-    }
-
-    /// Whether no class has kept it.
-    pub(super) fn is_free(&self, py: Python<'_>) -> bool {
-        self.0.is_alone(py)
-    }
-}
-
-/// A whole number as a Python object.
-#[inline]
-pub(super) fn whole(py: Python<'_>, number: u64) -> Bound<'_, PyAny> {
-    let Ok(number) = number.into_pyobject(py);
-    number.into_any()
 }
 
 /// A flow as it starts.

@@ -1,18 +1,16 @@
 //! A class as the interpreter runs it: an object for each flow.
 
-use super::ack::{AckObject, Flow, whole};
-use super::members::Members;
-use super::parameters::ClassValues;
-use super::{Definition, WINDOW_FIELDS};
-use pyo3::ffi;
+use super::WINDOW;
+use super::ack::{ACK_FIELDS, Flow};
+use crate::control::members::Members;
+use crate::control::reused::Reused;
+use crate::control::{Definition, call, whole};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
-use sojourn_core::parameters::Table;
 use sojourn_core::{Span, Time};
-use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks};
+use sojourn_fabric::python::{About, Begin, Controller, ControllerClass, Hooks, PythonClass};
 use sojourn_fabric::transport::{Acked, Window};
-use std::ptr::null_mut;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A class that the interpreter runs.
 #[derive(Debug)]
@@ -21,13 +19,12 @@ pub(super) struct PlainClass(Arc<Plain>);
 #[derive(Debug)]
 struct Plain {
     definition: Definition,
-    table: Table,
+    hooks: Hooks,
     /// Makes the object of a flow.
     new: Py<PyAny>,
     /// The type of `Control`'s own fields.
     window_fields: Py<PyAny>,
-    /// An ACK that no hook has.
-    ack: Mutex<Option<AckObject>>,
+    acks: Reused<{ ACK_FIELDS.len() }>,
     start: Option<Py<PyAny>>,
     acked: Option<Py<PyAny>>,
     lost: Option<Py<PyAny>>,
@@ -40,55 +37,42 @@ impl PlainClass {
     pub(super) fn new(
         py: Python<'_>,
         definition: Definition,
-        values: ClassValues,
+        hooks: Hooks,
     ) -> PyResult<PlainClass> {
-        let loading = py.import("sojourn.control.loading")?;
-        let new = loading.call_method1("new", (&definition.object, values.values))?.unbind();
-        let class = definition.object.bind(py).getattr("cls")?;
-        let hook = |name: &str| match definition.has(name) {
-            true => class.getattr(name).map(|hook| Some(hook.unbind())),
-            false => Ok(None),
-        };
         Ok(PlainClass(Arc::new(Plain {
-            start: hook("start")?,
-            acked: hook("acked")?,
-            lost: hook("lost")?,
-            timed_out: hook("timed_out")?,
-            sent: hook("sent")?,
-            gap: hook("gap")?,
+            start: definition.plain_hook(py, "start")?,
+            acked: definition.plain_hook(py, "acked")?,
+            lost: definition.plain_hook(py, "lost")?,
+            timed_out: definition.plain_hook(py, "timed_out")?,
+            sent: definition.plain_hook(py, "sent")?,
+            gap: definition.plain_hook(py, "gap")?,
             window_fields: py.import("sojourn._core")?.getattr("WindowFields")?.unbind(),
-            ack: Mutex::new(Some(AckObject::new(py)?)),
-            table: values.table,
-            new,
+            acks: Reused::new(py, "Ack", "AckFields")?,
+            new: definition.maker(py)?,
+            hooks,
             definition,
         })))
     }
 }
 
-impl Plain {
-    /// An ACK that no hook has, as another thread may be in one, and a class may keep what it gets.
-    #[inline]
-    fn unused_ack(&self, py: Python<'_>) -> Result<AckObject, String> {
-        let unused = self.ack.lock().expect("no thread panics with it").take();
-        unused.map_or_else(|| AckObject::new(py).map_err(|error| error.to_string()), Ok)
+impl PythonClass for PlainClass {
+    fn about(&self) -> &About {
+        &self.0.definition.about
+    }
+
+    /// Holds the interpreter throughout where one thread simulates and calls it at every ACK. Several
+    /// threads that wait for each other must not.
+    fn surround(&self, threads: usize, simulate: &mut dyn FnMut()) {
+        match threads == 1 && self.0.hooks.acked {
+            true => Python::attach(|_| simulate()),
+            false => simulate(),
+        }
     }
 }
 
 impl ControllerClass for PlainClass {
-    fn name(&self) -> &str {
-        &self.0.definition.name
-    }
-
-    fn sha256(&self) -> &str {
-        &self.0.definition.sha256
-    }
-
-    fn parameters(&self) -> &Table {
-        &self.0.table
-    }
-
     fn hooks(&self) -> Hooks {
-        self.0.definition.hooks()
+        self.0.hooks
     }
 
     fn start(&self, begin: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, String> {
@@ -107,22 +91,13 @@ impl ControllerClass for PlainClass {
             Ok(Box::new(flow) as Box<dyn Controller>)
         })
     }
-
-    /// Holds the interpreter throughout where one thread simulates and calls it at every ACK. Several
-    /// threads that wait for each other must not.
-    fn surround(&self, threads: usize, simulate: &mut dyn FnMut()) {
-        match threads == 1 && self.0.acked.is_some() {
-            true => Python::attach(|_| simulate()),
-            false => simulate(),
-        }
-    }
 }
 
 /// The object of one flow.
 #[derive(Debug)]
 struct PlainFlow {
     class: Arc<Plain>,
-    object: Members<{ WINDOW_FIELDS.len() }>,
+    object: Members<{ WINDOW.len() }>,
     /// The window that the object has.
     known: Window,
 }
@@ -159,32 +134,11 @@ impl PlainFlow {
     fn number(&self, py: Python<'_>, place: usize) -> Result<f64, String> {
         let value = self.object.get(py, place);
         value.as_ref().and_then(|value| value.extract().ok()).ok_or_else(|| {
-            let Definition { file, name, .. } = &self.class.definition;
+            let Definition { file, about, .. } = &self.class.definition;
             let given = value.map_or("nothing".to_owned(), |value| format!("{value:?}"));
-            let field = WINDOW_FIELDS[place].to_string_lossy();
+            let (name, field) = (&about.name, WINDOW[place].to_string_lossy());
             format!("{file}: {name} set {field} to {given}, expected a number of packets")
         })
-    }
-}
-
-/// Calls a function with `object` and the arguments, of which there are at most two.
-fn call<'py>(
-    function: &Bound<'py, PyAny>,
-    object: &Bound<'py, PyAny>,
-    arguments: &[&Bound<'py, PyAny>],
-) -> PyResult<Bound<'py, PyAny>> {
-    let nth = |nth: usize| arguments.get(nth).map_or(null_mut(), |argument| argument.as_ptr());
-    // SAFETY: the interpreter is held, as there are bound references; all arguments are alive, and a
-    // null pointer ends them.
-    unsafe {
-        let returned = ffi::PyObject_CallFunctionObjArgs(
-            function.as_ptr(),
-            object.as_ptr(),
-            nth(0),
-            nth(1),
-            null_mut::<ffi::PyObject>(),
-        );
-        Bound::from_owned_ptr_or_err(function.py(), returned)
     }
 }
 
@@ -196,12 +150,10 @@ impl Controller for PlainFlow {
         delay: Option<Span>,
     ) -> Result<(), String> {
         Python::attach(|py| {
-            let ack = self.class.unused_ack(py)?;
+            let ack = self.class.acks.take(py)?;
             ack.fill(py, acked, delay);
             self.call(py, "acked", |class| &class.acked, &[ack.object(py)], window)?;
-            if ack.is_free(py) {
-                *self.class.ack.lock().expect("no thread panics with it") = Some(ack);
-            }
+            self.class.acks.give_back(py, ack);
             Ok(())
         })
     }
@@ -232,8 +184,8 @@ impl Controller for PlainFlow {
             let wire = whole(py, wire.ps());
             let returned = self.call(py, "gap", |class| &class.gap, &[&wire], window)?;
             let gap = returned.extract::<i64>().map_err(|_| {
-                let Definition { file, name, .. } = &self.class.definition;
-                format!("{file}: {name}.gap returned {returned:?}, expected whole picoseconds")
+                let left = format!("returned {returned:?}, expected whole picoseconds");
+                self.class.definition.refused("gap", &left)
             })?;
             self.class.definition.gap(gap).map(Span::from_ps)
         })

@@ -1,0 +1,243 @@
+//! First in, first out, managed by a class in a Python file.
+
+use super::codel::marks;
+use super::fifo::Fifo;
+use super::{Builder, Capacity, Counting, Queue, QueueKind, check_buffer, check_largest};
+use crate::packet::{ECT, PacketArena, PacketId};
+use crate::python::{
+    ClassParameters, CodeFile, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks,
+    QueuedPacket,
+};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Span, Stream, Time, parameters};
+
+parameters! {
+    /// First in, first out, with an active queue management of yours (RFC 7567): a class in a Python
+    /// file, derived from `sojourn.control.Queue`, which decides of each packet that comes or would
+    /// leave whether it is kept, marked or dropped. `sojourn list queues FILE.py` shows what the file
+    /// has, `sojourn init queue FILE.py` writes a class to begin from.
+    pub struct PythonQueue: "python" {
+        /// The class and its file.
+        pub code: CodeFile [flatten],
+        /// Parameters of the class.
+        pub set: ClassParameters<dyn QueueClass>,
+        /// Room for waiting packets, at each port: 1,000 packets, as in Linux.
+        pub buffer: Bytes = Bytes(1_500_000),
+        /// Whether the buffer counts bytes or packets.
+        pub counting: Counting = Counting::Packets,
+    }
+}
+
+impl Check for PythonQueue {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)
+    }
+}
+
+impl QueueKind {
+    /// The files that it is in, where it is not compiled in.
+    pub(crate) fn files(&mut self) -> Vec<&mut String> {
+        match self {
+            QueueKind::Python(python) => vec![&mut python.code.file.path],
+            QueueKind::Classes(classes) => {
+                classes.inside.iter_mut().flat_map(QueueKind::files).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Loads the code of those files.
+    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
+        match self {
+            QueueKind::Python(python) => python.code.load(&mut python.set),
+            QueueKind::Classes(classes) => {
+                (0..).zip(&mut classes.inside).try_for_each(|(place, queue)| {
+                    queue.load().map_err(|refusal| refusal.among(place).under("inside"))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sees to it that those files are in a run directory. Returns whether there are any.
+    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
+        match self {
+            QueueKind::Python(python) => python.code.keep(run),
+            QueueKind::Classes(classes) => {
+                (0..).zip(&classes.inside).try_fold(false, |any, (place, queue)| {
+                    let kept = queue.keep(run);
+                    kept.map(|kept| any | kept)
+                        .map_err(|refusal| refusal.among(place).under("inside"))
+                })
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The classes that it is.
+    pub(crate) fn classes(&self) -> Vec<&dyn PythonClass> {
+        match self {
+            QueueKind::Python(python) => vec![&**python.set.class()],
+            QueueKind::Classes(classes) => {
+                classes.inside.iter().flat_map(QueueKind::classes).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What such a port keeps.
+#[derive(Debug)]
+pub struct PythonPort {
+    fifo: Fifo,
+    packets: u32,
+    hooks: QueueHooks,
+    /// None for a port that keeps all, and once a hook has failed.
+    decisions: Option<Box<dyn PortDecisions>>,
+    failure: Option<String>,
+}
+
+impl Builder for PythonQueue {
+    type Port = PythonPort;
+
+    fn port(&self, stream: Stream) -> PythonPort {
+        self.of(Capacity::new(self.buffer, self.counting), stream)
+    }
+
+    fn in_memory(&self, stream: Stream) -> PythonPort {
+        self.of(Capacity::endless(), stream)
+    }
+
+    fn endless_port(&self, _: Stream) -> PythonPort {
+        PythonPort::keeping(Capacity::endless())
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
+    }
+}
+
+impl PythonQueue {
+    fn of(&self, capacity: Capacity, stream: Stream) -> PythonPort {
+        let class = self.set.class();
+        let port = PythonPort { hooks: class.hooks(), ..PythonPort::keeping(capacity) };
+        match class.port(stream) {
+            Ok(decisions) => PythonPort { decisions: Some(decisions), ..port },
+            Err(why) => PythonPort { failure: Some(why), ..port },
+        }
+    }
+}
+
+impl PythonPort {
+    /// One that keeps all packets.
+    fn keeping(capacity: Capacity) -> PythonPort {
+        PythonPort {
+            fifo: Fifo::new(capacity),
+            packets: 0,
+            hooks: QueueHooks::default(),
+            decisions: None,
+            failure: None,
+        }
+    }
+
+    /// Asks what becomes of the packet `id`. All are kept once a hook has failed.
+    #[inline]
+    fn decide(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        sojourn_time: Span,
+        arena: &PacketArena,
+        hook: impl FnOnce(&mut dyn PortDecisions, &QueuedPacket) -> Result<Decision, String>,
+    ) -> Decision {
+        let Some(decisions) = self.decisions.as_deref_mut() else { return Decision::Keep };
+        let packet = arena.known(id);
+        let about = QueuedPacket {
+            size: packet.size,
+            ect: packet.marks & ECT != 0,
+            backlog: self.fifo.bytes(),
+            qlen: self.packets,
+            sojourn_time,
+            now,
+        };
+        hook(decisions, &about).unwrap_or_else(|why| {
+            let at = now - Time::ZERO;
+            let (first, others) = why.split_at(why.find('\n').unwrap_or(why.len()));
+            self.failure = Some(format!("{first} (flow {}, at {at}){others}", packet.flow));
+            self.decisions = None;
+            Decision::Keep
+        })
+    }
+}
+
+/// Whether a packet goes on after a decision, which may have marked it.
+#[inline]
+fn goes_on(decision: Decision, id: PacketId, arena: &mut PacketArena) -> bool {
+    match decision {
+        Decision::Keep => true,
+        Decision::Mark => marks(id, arena),
+        Decision::Drop => false,
+    }
+}
+
+impl Queue for PythonPort {
+    const CAN_FAIL: bool = true;
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Time,
+        _: Time,
+        id: PacketId,
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        let decision = match self.hooks.enqueue {
+            true => self.decide(now, id, Span::ZERO, arena, |port, packet| port.enqueue(packet)),
+            false => Decision::Keep,
+        };
+        if goes_on(decision, id, arena) && self.fifo.push(id, arena) {
+            self.packets += 1;
+        } else {
+            drop(id, arena);
+        }
+    }
+
+    #[inline]
+    fn dequeue(
+        &mut self,
+        now: Time,
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
+    ) -> Option<PacketId> {
+        while !self.fifo.is_empty() {
+            let id = self.fifo.pop(arena);
+            self.packets -= 1;
+            let decision = match self.hooks.dequeue {
+                true => {
+                    let waited = now.since(arena.known(id).arrives());
+                    self.decide(now, id, waited, arena, |port, packet| port.dequeue(packet))
+                }
+                false => Decision::Keep,
+            };
+            if goes_on(decision, id, arena) {
+                return Some(id);
+            }
+            drop(id, arena);
+        }
+        None
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.fifo.is_empty()
+    }
+
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.fifo.waiting(arena)
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}

@@ -1,0 +1,148 @@
+//! A class as Numba compiles it: a record for each object, and functions that return a status.
+
+use super::{Definition, Random};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sojourn_core::Stream;
+use std::fmt::Debug;
+use std::sync::{Arc, OnceLock};
+
+/// A compiled hook: takes a record and a struct of arguments, all of eight bytes each, and returns 0, or
+/// something else where it raised an exception.
+pub(super) type Hook = unsafe extern "C" fn(*mut u64, *mut i64) -> i64;
+
+/// The hooks of a kind of class.
+pub(super) trait HookTable: Debug + Copy + Send + Sync {
+    /// Those that `find` finds by their names.
+    fn of(find: &mut dyn FnMut(&str) -> PyResult<Option<Hook>>) -> PyResult<Self>;
+}
+
+/// A class that runs compiled. It is compiled when its first object is made.
+#[derive(Debug)]
+pub(super) struct Machine<H> {
+    pub(super) definition: Definition,
+    code: OnceLock<Result<Arc<Code<H>>, String>>,
+}
+
+/// The functions of a class, and the record of a new object.
+#[derive(Debug)]
+struct Code<H> {
+    record: Vec<u64>,
+    hooks: H,
+    /// What has the functions.
+    _owner: Py<PyAny>,
+}
+
+impl<H: HookTable> Machine<H> {
+    pub(super) fn new(definition: Definition) -> Arc<Machine<H>> {
+        Arc::new(Machine { definition, code: OnceLock::new() })
+    }
+
+    fn code(&self) -> Result<Arc<Code<H>>, String> {
+        let compile = || {
+            Python::attach(|py| {
+                self.compile(py).map(Arc::new).map_err(|error| error.value(py).to_string())
+            })
+        };
+        self.code.get_or_init(compile).clone()
+    }
+
+    fn compile(&self, py: Python<'_>) -> PyResult<Code<H>> {
+        let Definition { object, values, .. } = &self.definition;
+        let compiling = py.import("sojourn.control.compiling")?;
+        let owner = compiling.call_method1("compile", (object,))?;
+        let template = owner.call_method1("template", (values,))?;
+        let (words, rest) = template.cast::<PyBytes>()?.as_bytes().as_chunks();
+        assert!(rest.is_empty(), "a record is of words");
+        let addresses = owner.getattr("addresses")?;
+        let mut find = |name: &str| match self.definition.has(name) {
+            false => Ok(None),
+            true => {
+                let address: usize = addresses.get_item(name)?.extract()?;
+                // SAFETY: the compiler made a function with these arguments there, which lives as
+                // long as `owner`.
+                Ok(Some(unsafe { std::mem::transmute::<usize, Hook>(address) }))
+            }
+        };
+        Ok(Code {
+            record: words.iter().map(|&word| u64::from_ne_bytes(word)).collect(),
+            hooks: H::of(&mut find)?,
+            _owner: owner.unbind(),
+        })
+    }
+}
+
+/// The record of an object.
+#[derive(Debug)]
+pub(super) struct Record<H> {
+    pub(super) class: Arc<Machine<H>>,
+    pub(super) hooks: H,
+    /// The record, and behind it what it was before the latest call.
+    words: Box<[u64]>,
+    _code: Arc<Code<H>>,
+}
+
+/// A compiled hook raised an exception.
+pub(super) struct Raised;
+
+impl<H: HookTable> Record<H> {
+    /// A new object's.
+    pub(super) fn new(class: &Arc<Machine<H>>) -> Result<Record<H>, String> {
+        let code = class.code()?;
+        Ok(Record {
+            class: class.clone(),
+            hooks: code.hooks,
+            words: code.record.repeat(2).into_boxed_slice(),
+            _code: code,
+        })
+    }
+
+    /// The record's words.
+    #[inline]
+    pub(super) fn words(&mut self) -> &mut [u64] {
+        let half = self.words.len() / 2;
+        &mut self.words[..half]
+    }
+
+    /// Calls a hook, which has to be one of [`hooks`](Record::hooks), with its arguments.
+    #[inline]
+    pub(super) fn call(&mut self, hook: Hook, arguments: &mut [i64]) -> Result<(), Raised> {
+        let (record, before) = self.words.split_at_mut(self.words.len() / 2);
+        before.copy_from_slice(record);
+        // SAFETY: the record is that of the class, and the arguments are those of the hook.
+        match unsafe { hook(record.as_mut_ptr(), arguments.as_mut_ptr()) } {
+            0 => Ok(()),
+            _ => Err(Raised),
+        }
+    }
+
+    /// What the exception of the latest call was, from the same call in the interpreter; `stream` is as it was
+    /// before.
+    #[cold]
+    pub(super) fn explained(
+        &self,
+        hook: &str,
+        arguments: &[i64],
+        stream: Option<Stream>,
+    ) -> String {
+        Python::attach(|py| {
+            let before = &self.words[self.words.len() / 2..];
+            let before: Vec<u8> = before.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let arguments: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let (before, arguments) = (PyBytes::new(py, &before), PyBytes::new(py, &arguments));
+            let explain = || {
+                let compiling = py.import("sojourn.control.compiling")?;
+                let definition = &self.class.definition.object;
+                let given = (definition, hook, before, arguments, stream.map(Random::from));
+                compiling.call_method1("explain", given)?.extract()
+            };
+            explain().unwrap_or_else(|error: PyErr| error.value(py).to_string())
+        })
+    }
+}
+
+/// A hook that is called only where the class has it.
+#[inline]
+pub(super) fn there(hook: Option<Hook>) -> Hook {
+    hook.expect("a hook that the class has")
+}
