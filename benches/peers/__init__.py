@@ -13,7 +13,7 @@ from peers import array, fabric
 from peers.simulator import Outcome, Simulator
 from sojourn._internal.units import NS_PER_S
 from sojourn._internal.vocabulary import models
-from sojourn.benchmarks import controllers
+from sojourn.benchmarks import user_classes
 from sojourn.benchmarks.engine import Cost
 
 
@@ -42,7 +42,7 @@ def contests(model: str) -> list[Contest]:
     with_dctcp = partial(fabric.task, flows=fabric.FLOWS_OF_DCTCP)
     return [
         Contest(fabric.CASE, (fabric.CASE,), fabric.task, fabric.simulators),
-        Contest(fabric.DCTCP, tuple(controllers.CASES), with_dctcp, fabric.with_dctcp),
+        Contest(fabric.DCTCP, tuple(user_classes.CASES), with_dctcp, fabric.with_dctcp),
     ]
 
 

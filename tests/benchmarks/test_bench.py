@@ -7,10 +7,11 @@ import pytest
 
 from conftest import STUDY
 from sojourn._core import Progress, Study
+from sojourn._internal import classes
 from sojourn._internal.errors import InputError
 from sojourn._internal.formats import json_text
 from sojourn.benchmarks import engine as bench
-from sojourn.benchmarks.controllers import flows_at_once, has_code
+from sojourn.benchmarks.user_classes import flows_at_once, has_code
 
 CONTRACT = [
     "case",
@@ -139,14 +140,17 @@ def test_a_failing_process_is_one_message(monkeypatch):
 def test_classes_of_python_stand_beside_what_is_built_in(case):
     studies = bench.studies("fabric", case)
     pairs = list(studies)
-    assert pairs[::2] == [f"{name} built in" for name in ("dctcp", "new-reno", "cubic", "swift")]
+    names = ["dctcp", "new-reno", "cubic", "swift", "marking queue", "codel queue"]
+    assert pairs[::2] == [f"{name} built in" for name in names]
     assert pairs[1::2] == [name.replace("built in", case) for name in pairs[::2]]
     own = [Study.parse(text, name, []).cases()[0].parameters for name, text in studies.items()]
     assert {about["workload.load"] for about in own} == {0.6}
     assert {has_code(text) for text in bench.studies("fabric").values()} == {False}
-    assert [has_code(text) for text in studies.values()] == [False, True] * 4
-    compiled = [about["scheme.transport.compiled"] for about in own[1::2]]
-    assert compiled == [case == "compiled"] * 4
+    assert [has_code(text) for text in studies.values()] == [False, True] * 6
+    (compiled,) = {
+        table["compiled"] for about in own for table in classes.of_case(about).values()
+    }
+    assert compiled == (case == "compiled")
 
 
 def test_the_memory_of_a_flow_of_a_class():

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sojourn.store.ledger import Ledger, Record, Value, written
+from sojourn._internal.classes import of_case
+from sojourn.store.ledger import Ledger, Value, written
 
-_KIND, _SET = ".kind", ".set."
+_SET = "set."
 _SHOWN = 16  # digits of a hash, as in the names of files that a run keeps
 _MODES = {True: "compiled", False: "not compiled"}
 
@@ -45,8 +46,7 @@ def algorithms(ledger: Ledger) -> list[Algorithm]:
     """The classes that the cases of a run were simulated with."""
     found: dict[tuple[str, ...], list[Mapping[str, Value]]] = {}
     for record in ledger:
-        for table in _tables(record):
-            own = _under(record.parameters, f"{table}.")
+        for table, own in of_case(record.parameters).items():
             identity = [str(own.get(key, "")) for key in ("class", "file", "sha256")]
             scheme = str(record.parameters.get("scheme.name", ""))
             found.setdefault((table, scheme, *identity), []).append(own)
@@ -59,9 +59,9 @@ def algorithms(ledger: Ledger) -> list[Algorithm]:
             sha256=sha256,
             compiled=_distinct(own.get("compiled", False) for own in cases),
             parameters={
-                key.removeprefix(_SET[1:]): _distinct(own[key] for own in cases if key in own)
+                key.removeprefix(_SET): _distinct(own[key] for own in cases if key in own)
                 for key in dict.fromkeys(key for own in cases for key in own)
-                if key.startswith(_SET[1:])
+                if key.startswith(_SET)
             },
         )
         for (table, scheme, name, file, sha256), cases in found.items()
@@ -98,19 +98,6 @@ def _traits(found: Sequence[Algorithm]) -> dict[str, set[Value]]:
         for name, values in {**own, **one.parameters}.items():
             traits.setdefault(name, set()).update(values)
     return traits
-
-
-def _tables(record: Record) -> list[str]:
-    """The tables that name a class of a user's file."""
-    given = record.parameters
-    tables = [key.removesuffix(_KIND) for key, value in given.items() if value == "python"]
-    return [table for table in tables if f"{table}{_KIND}" in given and f"{table}.class" in given]
-
-
-def _under(parameters: Mapping[str, Value], prefix: str) -> dict[str, Value]:
-    return {
-        k.removeprefix(prefix): value for k, value in parameters.items() if k.startswith(prefix)
-    }
 
 
 def _as_named(file: str, sha256: str) -> str:

@@ -16,7 +16,7 @@ from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.terminal import print_table
 from sojourn._internal.units import NS_PER_S, number
 from sojourn._internal.vocabulary import models
-from sojourn.benchmarks import controllers
+from sojourn.benchmarks import user_classes
 
 _CHILD = [sys.executable, "-m", "sojourn.benchmarks.child"]
 # Every model's event loop is a function of this name, and what may take its place begins with it.
@@ -78,10 +78,10 @@ def studies(model: str, case: str | None = None, *, besides: Iterable[str] = ())
     }
     if case is None:
         return found
-    if model == "fabric" and case in controllers.CASES:
-        return controllers.studies(case)
+    if model == "fabric" and case in user_classes.CASES:
+        return user_classes.studies(case)
     if case not in found:
-        own = {"mail": besides, "fabric": controllers.CASES}
+        own = {"mail": besides, "fabric": user_classes.CASES}
         near = [*found, *own.get(model, ())]
         raise InputError(f"no benchmark {case!r}{did_you_mean(case, near)}")
     return {case: found[case]}
@@ -114,7 +114,7 @@ def measure(
     work = models()[model].work
     figures = list(work.values())
     # Code of Python is compiled before the run is timed; valgrind would count the interpreter too.
-    begin = controllers.BEGIN if controllers.has_code(study) else []
+    begin = user_classes.BEGIN if user_classes.has_code(study) else []
     instructions = instructions and not begin
     runs = []
     for attempt in range(repeat):
@@ -199,8 +199,8 @@ def _bytes_per_live_flow(name: str, study: str, flows: int) -> float:
     fewest = flows // 100
     peaks = []
     for number_of_flows in (fewest, flows):
-        overrides = controllers.flows_at_once(study, number_of_flows)
-        begin = controllers.BEGIN if controllers.has_code(study) else None
+        overrides = user_classes.flows_at_once(study, number_of_flows)
+        begin = user_classes.BEGIN if user_classes.has_code(study) else None
         run, _ = _child(name, _CHILD, study, overrides, [], begin=begin)
         peaks.append(run["peak_mb"] * 1e6)
     return float((peaks[1] - peaks[0]) / (flows - fewest))

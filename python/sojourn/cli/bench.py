@@ -39,11 +39,10 @@ def bench(
     machine: minutes.
     """
     from sojourn._internal.terminal import doing
-    from sojourn.benchmarks import controllers, engine
+    from sojourn.benchmarks import engine, user_classes
     from sojourn.benchmarks.mail import loads as rehearsals
 
     loads = rehearsals.chosen(model, case)
-    live_flows = controllers.LIVE_FLOWS if case in controllers.CASES else 0
     chosen = {} if case in loads else engine.studies(model, case, besides=rehearsals.LOADS)
     with doing() as say:
         costs = [
@@ -53,7 +52,7 @@ def bench(
                 study,
                 repeat=repeat,
                 instructions=instructions,
-                live_flows=live_flows,
+                live_flows=user_classes.live_flows(name, case),
                 say=say,
             )
             for name, study in chosen.items()

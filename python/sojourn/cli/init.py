@@ -1,4 +1,4 @@
-"""`sojourn init`: a study, or a congestion controller, to begin from."""
+"""`sojourn init`: a study, or a class for its transport or queue, to begin from."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import options
 
 SCHEMA = "study.schema.json"
-TRANSPORT = "transport"
+CLASSES = ("queue", "transport")
+"""What a class of Python can be for."""
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -22,8 +23,8 @@ def models() -> list[str]:
     return sorted(path.stem for path in _TEMPLATES.glob("*.toml"))
 
 
-@click.command(short_help="Write a study, or a congestion controller, to begin from.")
-@click.argument("model", required=False, metavar="[fabric|array|mail|transport]")
+@click.command(short_help="Write a study, or a class of Python, to begin from.")
+@click.argument("model", required=False, metavar="[fabric|array|mail|queue|transport]")
 @click.argument("name", required=False)
 @click.option("--ask", is_flag=True, help="Ask for what is not given.")
 def init(model: str | None, name: str | None, ask: bool) -> None:
@@ -31,9 +32,10 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
 
     The first word is the model: a fabric of switches, a disk array, or a list server's mail. Beside
     it `study.schema.json` lets editors complete and check it, where there is none yet.
-    `transport` is a congestion controller, a class of Python that a study of a fabric can name.
+    `transport` is a congestion controller and `queue` an active queue management: classes of Python
+    that a study of a fabric can name.
     """
-    known = [*models(), TRANSPORT]
+    known = [*models(), *CLASSES]
     if ask:
         model = model or click.prompt("model", type=click.Choice(known))
         name = name or click.prompt("name")
@@ -43,8 +45,8 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
     if not name.isprintable() or not name.rpartition("/")[2].strip(".") or name[0] in "-@":
         raise InputError(f"init: {name!r}: expected the name of a file, such as mine or tries/mine")
-    if model == TRANSPORT:
-        _write_transport(Path(name if name.endswith(".py") else f"{name}.py"))
+    if model in CLASSES:
+        _write_class(model, Path(name if name.endswith(".py") else f"{name}.py"))
     else:
         _write_study(model, Path(name if name.endswith(".toml") else f"{name}.toml"))
 
@@ -64,17 +66,17 @@ def _write_study(model: str, path: Path) -> None:
     click.echo(f"next: sojourn run {shlex.quote(str(path))}")
 
 
-def _write_transport(path: Path) -> None:
+def _write_class(purpose: str, path: Path) -> None:
     name = "".join(word.capitalize() for word in re.split(r"\W+|_", path.stem))
     if not name.isidentifier() or not name.isascii():
         raise InputError(
             f"init: {path.stem!r}: expected a name that a class can have, such as my_cc"
         )
-    text = (_TEMPLATES / "transport.py.txt").read_text(encoding="utf-8")
+    text = (_TEMPLATES / f"{purpose}.py.txt").read_text(encoding="utf-8")
     with _new_file(path, text.replace("NAME", path.stem).replace("CLASS", name)):
         pass
     click.echo(f"wrote {path}")
-    click.echo(f"next: sojourn list transports {shlex.quote(str(path))}")
+    click.echo(f"next: sojourn list {purpose}s {shlex.quote(str(path))}")
 
 
 @contextmanager

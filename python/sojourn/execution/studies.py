@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sojourn._core import Case, Study
-from sojourn._internal import build
+from sojourn._internal import build, classes
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
@@ -193,8 +193,7 @@ def place(
 
 def _runs_plainly(case: Case) -> bool:
     """Whether a case calls code of Python that is not compiled while it runs."""
-    kind = case.parameters.get("scheme.transport.kind")
-    return kind == "python" and not case.parameters["scheme.transport.compiled"]
+    return not all(own["compiled"] for own in classes.of_case(case.parameters).values())
 
 
 def simulate(
@@ -293,7 +292,8 @@ def meta_of(study: Study, command: str) -> dict[str, object]:
 
 def _compiler(study: Study) -> dict[str, str]:
     """The version of what compiles the study's Python code, if any is compiled."""
-    if not any(case.parameters.get("scheme.transport.compiled") for case in study.cases()):
+    own = (one for case in study.cases() for one in classes.of_case(case.parameters).values())
+    if not any(one["compiled"] for one in own):
         return {}
     from importlib.metadata import version
 

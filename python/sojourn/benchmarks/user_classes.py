@@ -1,4 +1,4 @@
-"""Benchmarks of users' congestion controllers: the same algorithm built in, and as a class.
+"""Benchmarks of users' classes for transports and queues: the same algorithm built in, and as a class.
 
 The classes are those of `sojourn.control.examples`; rows are the same to the byte.
 """
@@ -17,6 +17,7 @@ BEGIN = [("workload.flows", "1")]
 LIVE_FLOWS = 300_000
 """So many flows are under way at once where it is measured how much memory each has."""
 
+_BUFFER = {"buffer": "225KB", "counting": "bytes"}
 _FAN_IN = 50
 _LONG = '"100s"'  # each of so many flows waits long, and should not be sent again
 
@@ -37,6 +38,12 @@ _BUILT_IN: dict[str, dict[str, object]] = {
 }
 # What of a controller is TCP's and not the class's.
 _OWN = {"dctcp": {"ecn": True}, "swift": {"paced": True}}
+_CODEL = {"target": "50us", "interval": "1ms", "ecn": True}
+# Queues by name: what is built in, and the file and the parameters of the class.
+_QUEUES: dict[str, tuple[dict[str, object], str, dict[str, object]]] = {
+    "marking queue": ({"kind": "ecn"}, "threshold.py", {}),
+    "codel queue": ({"kind": "codel", **_CODEL, **_BUFFER}, "codel.py", _CODEL),
+}
 
 
 def studies(case: str) -> dict[str, str]:
@@ -44,8 +51,18 @@ def studies(case: str) -> dict[str, str]:
     found = {}
     for name, transport in _BUILT_IN.items():
         found[f"{name} built in"] = _study(transport)
-        found[f"{name} {case}"] = _study(_class_of(name, compiled=CASES[case]))
+        own = {"tcp": {**_TCP, **_OWN.get(name, {})}}
+        found[f"{name} {case}"] = _study({**_class_of(f"{name.replace('-', '_')}.py", case), **own})
+    for name, (queue, file, parameters) in _QUEUES.items():
+        found[f"{name} built in"] = _study(_BUILT_IN["dctcp"], queue)
+        own = {**_class_of(file, case), "set": parameters, **_BUFFER}
+        found[f"{name} {case}"] = _study(_BUILT_IN["dctcp"], own)
     return found
+
+
+def live_flows(name: str, case: str | None) -> int:
+    """How many flows are under way where their memory is measured; 0 for what is no transport."""
+    return LIVE_FLOWS if case in CASES and not name.startswith(tuple(_QUEUES)) else 0
 
 
 def flows_at_once(study: str, flows: int) -> list[tuple[str, str]]:
@@ -57,33 +74,37 @@ def flows_at_once(study: str, flows: int) -> list[tuple[str, str]]:
         "rounds": flows // _FAN_IN,
         "every": "1ps",
     }
-    tcp = "scheme.transport.tcp" if has_code(study) else "scheme.transport"
+    tcp = "scheme.transport.tcp" if _are_code(study)[0] else "scheme.transport"
     timers = [(f"{tcp}.{name}", _LONG) for name in ("min_rto", "initial_rto")]
     return [("workload", toml_value(workload)), *timers]
 
 
 def has_code(study: str) -> bool:
-    """Whether a study has a transport of Python."""
+    """Whether a study has a transport or a queue of Python."""
+    return any(_are_code(study))
+
+
+def _are_code(study: str) -> list[bool]:
+    """Whether a study's transport is of Python, and whether its queue is."""
     scheme = tomllib.loads(study).get("scheme")
-    transport = scheme.get("transport") if isinstance(scheme, dict) else None
-    return isinstance(transport, dict) and transport.get("kind") == "python"
+    parts = [scheme.get(part) for part in ("transport", "queue")] if isinstance(scheme, dict) else []
+    return [isinstance(part, dict) and part.get("kind") == "python" for part in parts]
 
 
-def _class_of(name: str, *, compiled: bool) -> dict[str, object]:
-    file = files("sojourn.control").joinpath("examples", f"{name.replace('-', '_')}.py")
-    tcp = {**_TCP, **_OWN.get(name, {})}
-    return {"kind": "python", "file": str(file), "compiled": compiled, "tcp": tcp}
+def _class_of(file: str, case: str) -> dict[str, object]:
+    path = files("sojourn.control").joinpath("examples", file)
+    return {"kind": "python", "file": str(path), "compiled": CASES[case]}
 
 
-def _study(transport: dict[str, object]) -> str:
+def _study(transport: dict[str, object], queue: str | dict[str, object] = "ecn") -> str:
     return toml_lines(
         {
-            "title": "k=6 fat-tree, 54 hosts, a controller of congestion",
+            "title": "k=6 fat-tree, 54 hosts, a class of Python",
             "topology": {"kind": "fat-tree", "k": 6},
             "workload": {"kind": "poisson", "sizes": "websearch", "load": 0.6, "flows": 3000},
             "scheme": {
-                "name": "controller",
-                "queue": "ecn",
+                "name": "class",
+                "queue": queue,
                 "balance": "spray",
                 "transport": transport,
             },
