@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from sojourn import control
-from sojourn.control import base, fields, vocabulary
+from sojourn.control import congestion, fields, queues, vocabulary
 
 HEAD = """# Controllers, in full
 
-What a class of `sojourn.control` has. [Controllers](../control.md) says how it is used, and what of
+What classes of `sojourn.control` have. [Controllers](../control.md) says how it is used, and what of
 Python there is.
 """
 
@@ -19,37 +19,54 @@ TYPES = {
     "int": "A whole number of at most 64 bits.",
     "bool": "True or False, in a study `true` or `false`.",
 }
+UNITS = ("ps", "ns", "us", "ms", "s")
 
 
 def page() -> str:
     """The whole page, in Markdown."""
-    tree = ast.parse(inspect.getsource(base))
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    control = classes["Control"]
-    hooks = [method for method in _methods(control) if method.name in vocabulary.HOOKS]
-    helpers = [method for method in _methods(control) if method.name not in vocabulary.HOOKS]
     lines = [
         HEAD,
-        "## Fields that every flow has",
-        *_table("field", "type", rows=_fields(control)),
-        "\n## Hooks",
-        *_table("hook", rows=map(_method, hooks)),
-        "\n## Methods to call",
-        *_table("method", rows=map(_method, helpers)),
-        "\n## Ack",
-        f"\n{_doc(classes['Ack'])}",
-        *_table("field", "type", rows=_fields(classes["Ack"])),
-        "\n## Flow",
-        f"\n{_doc(classes['Flow'])}",
-        *_table("field", "type", rows=_fields(classes["Flow"])),
+        "## Control",
+        f"\n{_doc(_class('Control'))}",
+        "\nFields that every flow has:",
+        *_table("field", "type", rows=_fields(_class("Control"))),
+        *_hooks_and_methods("Control"),
+        *_fields_of("Ack"),
+        *_fields_of("Flow"),
+        "\n## Queue",
+        f"\n{_doc(_class('Queue'))}",
+        *_hooks_and_methods("Queue"),
+        *_fields_of("Packet"),
         "\n## Types of fields",
         *_table("type", rows=_types()),
         "\n## Units of time",
-        *_table("name", rows=((f"`{n}`", f"{ps:,} ps") for n, ps in vocabulary.UNITS.items())),
+        *_table("name", rows=((f"`{n}`", f"{getattr(fields, n):,} ps") for n in UNITS)),
         "\n## Mathematics of `sojourn.control`",
         *_table("function", rows=map(_function, vocabulary.OURS)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _class(name: str) -> ast.ClassDef:
+    """A class of `sojourn.control`, as it is written."""
+    trees = (ast.parse(inspect.getsource(module)) for module in (congestion, queues))
+    nodes = (node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    return next(node for node in nodes if node.name == name)
+
+
+def _hooks_and_methods(name: str) -> Iterator[str]:
+    """The tables of what a class may have, and of what it may call."""
+    methods = _methods(_class(name))
+    hooks = [method for method in methods if method.name in vocabulary.HOOKS[name]]
+    yield from _table("hook", rows=map(_method, hooks))
+    yield "\nMethods to call:"
+    yield from _table("method", rows=(_method(method) for method in methods if method not in hooks))
+
+
+def _fields_of(name: str) -> Iterator[str]:
+    """A section on what a hook is told."""
+    yield from (f"\n## {name}", f"\n{_doc(_class(name))}")
+    yield from _table("field", "type", rows=_fields(_class(name)))
 
 
 def _fields(of_class: ast.ClassDef) -> Iterator[tuple[str, str, str]]:

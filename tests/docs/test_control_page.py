@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.control import base, vocabulary
+from sojourn.control import congestion, queues, vocabulary
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/control.md").read_text(encoding="utf-8")
@@ -31,8 +31,10 @@ def rows(page):
 
 def test_the_made_page_has_every_name_with_its_words(made):
     named = [re.match(r"\| `(\w+)", row[0])[1] for row in rows(made)]
-    wanted = [*vocabulary.HOOKS, *vocabulary.OURS, *vocabulary.UNITS, "grow", "halve"]
-    wanted += [*base.Ack.__annotations__, *base.Flow.__annotations__]
+    wanted = [hook for hooks in vocabulary.HOOKS.values() for hook in hooks]
+    wanted += [*vocabulary.OURS, "grow", "halve", "uniform", "below", "ps", "ns", "us", "ms", "s"]
+    for told in (congestion.Ack, congestion.Flow, queues.Packet):
+        wanted += told.__annotations__
     wanted += ["cwnd", "ssthresh", "abc_limit", "float", "int", "bool", "Time", "Bytes", "Rate"]
     assert sorted(named) == sorted(wanted)
     assert all(len(row[-1]) > len(" |") + 3 for row in rows(made)), "each is described"
@@ -40,11 +42,12 @@ def test_the_made_page_has_every_name_with_its_words(made):
 
 def test_the_page_has_every_hook_as_it_is_written():
     shown = [re.match(r"\| `(\w+)\((.*?)\)`", row[0]) for row in rows(PAGE)]
-    hooks = {found[1]: found[2] for found in shown if found}
-    expected = {}
-    for name in vocabulary.HOOKS:
-        code = getattr(base.Control, name).__code__
-        expected[name] = ", ".join(code.co_varnames[: code.co_argcount])
+    hooks = [(found[1], found[2]) for found in shown if found]
+    expected = []
+    for of_class in (congestion.Control, queues.Queue):
+        for name in vocabulary.HOOKS[of_class.__name__]:
+            code = getattr(of_class, name).__code__
+            expected.append((name, ", ".join(code.co_varnames[: code.co_argcount])))
     assert hooks == expected
 
 
