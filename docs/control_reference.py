@@ -10,8 +10,8 @@ from sojourn.control import congestion, fields, queues, vocabulary
 
 HEAD = """# Controllers, in full
 
-What classes of `sojourn.control` have. [Controllers](../control.md) says how it is used, and what of
-Python there is.
+What classes of `sojourn.control` have. [Controllers](../control.md) says how they are used, and
+what of Python there is.
 """
 
 TYPES = {

@@ -33,6 +33,7 @@ __all__ = [
     "beta_quantile",
     "bounce_book",
     "build_info",
+    "c_addresses",
     "cbrt",
     "exp",
     "exposed_file",
@@ -46,7 +47,6 @@ __all__ = [
     "mail_reload",
     "mail_spool_check",
     "mail_waiting",
-    "mathematics_addresses",
     "power",
     "quantity",
     "registry",
@@ -899,7 +899,7 @@ class WindowFields:
 
 @disjoint_base
 class PacketFields:
-    """The fields of a packet, which the engine writes directly; `sojourn.control.Packet` has them."""
+    """The fields of a packet, which the engine writes; `sojourn.control.Packet` has them."""
 
     size: int
     ect: bool

@@ -147,9 +147,7 @@ def test_classes_of_python_stand_beside_what_is_built_in(case):
     assert {about["workload.load"] for about in own} == {0.6}
     assert {has_code(text) for text in bench.studies("fabric").values()} == {False}
     assert [has_code(text) for text in studies.values()] == [False, True] * 6
-    (compiled,) = {
-        table["compiled"] for about in own for table in classes.of_case(about).values()
-    }
+    (compiled,) = {table["compiled"] for about in own for table in classes.of_case(about).values()}
     assert compiled == (case == "compiled")
 
 

@@ -12,7 +12,7 @@ from random_methods import FIELDS, classes
 from sojourn.control.compiling import Compiled, compile, explain  # noqa: A004
 from sojourn.control.loading import Definition, explain_error, load, new
 from sojourn.control.machine import exact
-from sojourn.control.machine.records import ARGUMENTS, Value
+from sojourn.control.machine.records import HOOKS, Value
 
 pytest.importorskip("numba", reason="compiled classes need Numba")
 
@@ -25,6 +25,7 @@ SPECIAL = {
     "int": (0, 1, -1, 2, 3, -7, 63, 2**53, 2**53 + 1, -(2**53) - 1, LEAST, LEAST + 1, MOST),
     "bool": (False, True),
 }
+CALLED = HOOKS["Control"]
 METHODS = 6
 CALLS = 60
 
@@ -53,13 +54,13 @@ def check(
     """One call, plain and compiled."""
     layout = compiled.record
     record = layout.pack(values)
-    arguments = ARGUMENTS["acked"].pack({"cumulative": number})
+    arguments = CALLED["acked"].arguments.pack({"cumulative": number})
     flow = new(definition, {})(0.0, 0.0, 0)
     for name, value in values.items():
         setattr(flow, name, value)
     expected = None
     try:
-        flow.acked(ARGUMENTS["acked"].unpack(arguments))
+        flow.acked(CALLED["acked"].arguments.unpack(arguments))
     except Exception as error:
         expected = explain_error(error, definition)
     status, left, _ = compiled_call(compiled, "acked", record, arguments)

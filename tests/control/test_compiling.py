@@ -15,11 +15,13 @@ from sojourn._internal.errors import InputError
 from sojourn.control import cbrt, compiling, examples, loading, machine
 from sojourn.control.compiling import compile, explain  # noqa: A004
 from sojourn.control.loading import Definition, load, new
-from sojourn.control.machine.records import ARGUMENTS, OBJECTS
+from sojourn.control.machine.records import HOOKS
 from sojourn.control.reading import read_outline
 from sojourn.control.vocabulary import OURS
 
 numba = pytest.importorskip("numba", reason="compiled classes need Numba")
+
+CALLED = HOOKS["Control"]
 
 GENTLE = """\
 from sojourn.control import Ack, Control, Flow, Time, cbrt, us
@@ -81,7 +83,9 @@ def test_each_hook_gets_its_arguments(gentle: Definition) -> None:
     assert set(compiled.addresses) == {"start", "acked", "lost", "sent", "gap"}
 
     def after(hook: str, record: bytes, **arguments: int) -> SimpleNamespace:
-        status, left, _ = compiled_call(compiled, hook, record, ARGUMENTS[hook].pack(arguments))
+        status, left, _ = compiled_call(
+            compiled, hook, record, CALLED[hook].arguments.pack(arguments)
+        )
         assert status == 0
         return layout.unpack(left)
 
@@ -94,15 +98,17 @@ def test_each_hook_gets_its_arguments(gentle: Definition) -> None:
     assert after("acked", wide, marked=True, snd_nxt=8).cwnd == 5.0
     assert after("acked", wide, marked=True, snd_nxt=8)._calm == 9
     assert after("acked", wide, cumulative=1).cwnd == 10.1
-    _, _, arguments = compiled_call(compiled, "gap", new_flow, ARGUMENTS["gap"].pack({"wire": 9}))
-    assert ARGUMENTS["gap"].unpack(arguments).result == 18
+    _, _, arguments = compiled_call(
+        compiled, "gap", new_flow, CALLED["gap"].arguments.pack({"wire": 9})
+    )
+    assert CALLED["gap"].arguments.unpack(arguments).result == 18
 
 
 def test_a_failed_call_is_explained_as_in_plain_python(
     gentle: Definition, capfd: pytest.CaptureFixture[str]
 ) -> None:
     compiled = compile(gentle)
-    record, arguments = compiled.record.pack({}), ARGUMENTS["gap"].pack({"wire": 3})
+    record, arguments = compiled.record.pack({}), CALLED["gap"].arguments.pack({"wire": 3})
     assert compiled_call(compiled, "gap", record, arguments)[0] == 1
     line = 1 + GENTLE.splitlines().index(
         "        return wire * 2 if self.eager else 1000 // (wire - 3)"
@@ -118,7 +124,7 @@ def test_a_failed_call_is_explained_as_in_plain_python(
 def test_a_whole_number_beyond_64_bits_is_an_error(gentle: Definition) -> None:
     compiled = compile(gentle)
     record = compiled.record.pack({"eager": True})
-    arguments = ARGUMENTS["sent"].pack({"sequence": 2**32, "now": 2**31})
+    arguments = CALLED["sent"].arguments.pack({"sequence": 2**32, "now": 2**31})
     assert compiled_call(compiled, "sent", record, arguments)[0] == 1
     assert "OverflowError: a whole number beyond 64 bits" in explain(
         gentle, "sent", record, arguments
@@ -163,9 +169,9 @@ def test_an_example_compiled_goes_as_it_goes_plain(name: str) -> None:
     for number in range(3000):
         hook = draws.choices(hooks, [hook == "acked" or 0.02 for hook in hooks])[0]
         given = arguments_of(hook, number, draws)
-        packed = ARGUMENTS[hook].pack(given)
-        unpacked = ARGUMENTS[hook].unpack(packed)
-        if hook in OBJECTS:
+        packed = CALLED[hook].arguments.pack(given)
+        unpacked = CALLED[hook].arguments.unpack(packed)
+        if CALLED[hook].as_object:
             getattr(flow, hook)(unpacked)
         else:
             given.pop("result", None)
@@ -195,7 +201,7 @@ def arguments_of(hook: str, number: int, draws: random.Random) -> dict[str, int]
         "rate": 10**10,
         "wire": 1200000,
     }
-    return {name: some[name] for name, _ in ARGUMENTS[hook].fields if name in some}
+    return {name: some[name] for name, _ in CALLED[hook].arguments.fields if name in some}
 
 
 def test_a_product_is_rounded_before_it_is_added(tmp_path: Path) -> None:
@@ -209,7 +215,7 @@ class Fused(Control):
     compiled = compile(written(tmp_path, fused))
     # (1 + 2^-30)^2 is 1 + 2^-29 once rounded; a fused instruction would leave 2^-60.
     record = compiled.record.pack({"cwnd": 1 + 2.0**-30, "ssthresh": 1 + 2.0**-29})
-    status, left, _ = compiled_call(compiled, "acked", record, ARGUMENTS["acked"].pack({}))
+    status, left, _ = compiled_call(compiled, "acked", record, CALLED["acked"].arguments.pack({}))
     assert (status, compiled.record.unpack(left).cwnd) == (0, 0.0)
 
 
@@ -221,7 +227,7 @@ def test_own_mathematics_is_called_at_its_address(
     compiling._compiled.cache_clear()
     compiled = compile(gentle)
     compiling._compiled.cache_clear()
-    arguments = ARGUMENTS["lost"].pack({"flight": 12, "now": 21})
+    arguments = CALLED["lost"].arguments.pack({"flight": 12, "now": 21})
     # The cube root of 0.75 is 0.9: what says 0 is the C library's floor.
     status, left, _ = compiled_call(compiled, "lost", compiled.record.pack({}), arguments)
     assert (status, compiled.record.unpack(left).ssthresh) == (0, 0.0)
@@ -280,7 +286,7 @@ class Speaking(Control):
 """
     definition = written(tmp_path, source)
     compiled = compile(definition)
-    arguments = ARGUMENTS["acked"].pack({"now": 7, "marked": True})
+    arguments = CALLED["acked"].arguments.pack({"now": 7, "marked": True})
     compiled_call(compiled, "acked", compiled.record.pack({"cwnd": 0.1}), arguments)
-    new(definition, {})(0.1, 1.0, 0).acked(ARGUMENTS["acked"].unpack(arguments))
+    new(definition, {})(0.1, 1.0, 0).acked(CALLED["acked"].arguments.unpack(arguments))
     assert capfd.readouterr().out == "window 0.1 7 True\n" * 2

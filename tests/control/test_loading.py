@@ -12,7 +12,7 @@ import pytest
 import sojourn.control
 from controllers import ALLOWED, GENTLE, ack
 from sojourn._internal.errors import InputError
-from sojourn.control import Control, fields, vocabulary
+from sojourn.control import Control, Queue, fields, vocabulary
 from sojourn.control.loading import explain_error, load, new
 
 
@@ -261,7 +261,7 @@ def test_all_that_may_be_written_loads_and_runs(folder, capsys):
     [
         (b"\xff", "my_cc.py: not UTF-8 text (byte 0)"),
         (b"#" * (10**6 + 1), "my_cc.py: over 1,000,000 bytes, expected a class of Python"),
-        (b"", "my_cc.py: expected a class of Control, there is none"),
+        (b"", "my_cc.py: expected a class of Control or Queue, there is none"),
         (b"x = " + b"(" * 150 + b")" * 150, "my_cc.py:1: expected a constant: "),
         (b"x = " + b"-" * 20_000 + b"1", "my_cc.py: nested too deeply"),
         (b"x = " + b"1 + " * 20_000 + b"1", "my_cc.py: nested too deeply"),
@@ -333,8 +333,9 @@ def test_what_can_be_imported_is_what_there_is():
     assert sorted(vocabulary.OFFERED) == sorted(sojourn.control.__all__)
 
 
-def test_hooks_are_methods_of_control():
-    assert set(vocabulary.HOOKS) <= set(vars(Control))
+def test_hooks_are_methods():
+    for of_class in (Control, Queue):
+        assert set(vocabulary.HOOKS[of_class.__name__]) <= set(vars(of_class))
 
 
 def test_a_class_can_be_used_by_itself():

@@ -38,7 +38,7 @@ def test_threads_change_nothing(how):
 
 
 def studies(kind: str) -> Iterator[dict]:
-    """Studies on random fabrics, without a queue's kind: of a port, of a class, in a shared memory."""
+    """Studies on random fabrics, with the parts of a queue: alone, in a class, in shared memory."""
     chance = random.Random(7)
     for fabric in fabrics(FABRICS, seed=3):
         parts = json.loads(json.dumps(fabric.parts))

@@ -75,21 +75,25 @@ def mine(tmp_path: Path) -> Path:
     ("which", "said"),
     [
         (1, r"mine.py:11: ValueError: expected a number of at least 1"),
-        (2, r"mine.py:23: ZeroDivisionError: integer division or modulo by zero \(flow \d+, at \S+\)"),
+        (
+            2,
+            r"mine.py:23: ZeroDivisionError: integer division .* zero \(flow \d+, at \S+\)",
+        ),
         (3, r"Mistaken.enqueue returned 3, expected KEEP, MARK or DROP \(flow \d+, at \S+\)"),
         (4, r"Mistaken.dequeue returned -1, expected KEEP, MARK or DROP \(flow \d+, at \S+\)"),
     ],
 )
-def test_a_mistake_ends_its_case(command, mine, tmp_path, compiled, which, said):
+def test_a_mistake_ends_its_case(command, mine, compiled, which, said):
+    out = mine.with_name("out")
     changes = ["--set", f"sweep.scheme.queue.set.which=[0, {which}, 8]"]
     changes += ["--set", f"scheme.queue.compiled={compiled}"]
-    done = command("run", mine, *changes, "--out", tmp_path / "out")
+    done = command("run", mine, *changes, "--out", out)
     assert done.code == 2
     *traceback, line = done.err.strip().splitlines()
     assert re.search(rf"{said}, in case 1 \(which {which}\)$", line), line
     if which == 2:
         assert traceback[0].endswith('mine.py", line 16, in enqueue')
-    finished = sojourn.load(tmp_path / "out").ledger
+    finished = sojourn.load(out).ledger
     assert [record.case for record in finished] == [0, 2], "the other cases go on"
 
 
@@ -116,10 +120,10 @@ def test_it_is_tried_without_a_simulation():
         share: float = 0.5
 
         def enqueue(self, packet: Packet) -> int:
-            return DROP if self.uniform() < self.share else KEEP
+            return DROP if packet.ect and self.uniform() < self.share else KEEP
 
-    assert {Half(share=1.0).enqueue(Packet()), Half(share=0.0).enqueue(Packet())} == {DROP, KEEP}
     queue, packet = Half(7), Packet(size=1500, ect=True)
+    assert [Half(share=1.0).enqueue(packet), Half(share=0.0).enqueue(packet)] == [DROP, KEEP]
     dropped = [queue.enqueue(packet) for _ in range(10_000)].count(DROP)
     assert abs(dropped - 5000) < 4 * math.sqrt(2500)
     assert {queue.below(3) for _ in range(100)} == {0, 1, 2}
@@ -130,7 +134,9 @@ def test_it_is_tried_without_a_simulation():
 
 
 def test_a_file_may_have_classes_of_both_kinds(mine, command):
-    text = (EXAMPLES / "threshold.py").read_text().replace("import KEEP", "import Ack, Control, KEEP")
+    text = (
+        (EXAMPLES / "threshold.py").read_text().replace("import KEEP", "import Ack, Control, KEEP")
+    )
     other = '\n\nclass Gentle(Control):\n    """Gentle."""\n    backoff: float = 0.7\n'
     mine.with_name("mine.py").write_text(text + other)
     file = mine.with_name("mine.py")
@@ -192,7 +198,7 @@ def test_estimate_refuses_it_by_name(command, mine):
             "expected Queue.enqueue(self, packet)",
         ),
         (
-            "def enqueue(self, packet: Packet) -> int:\n        if packet.ect:\n            return MARK",
+            "def enqueue(self, packet: Packet) -> int:\n        if packet.ect: return MARK",
             "Mine.enqueue may end without a whole number",
         ),
         (

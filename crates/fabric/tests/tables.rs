@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use sojourn_core::Streams;
 use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
 use sojourn_fabric::python::{
-    Call, ControllerClass, FlowColumn, FlowColumns, Interpreter, Named, install,
+    Call, ControllerClass, FlowColumn, FlowColumns, Interpreter, Named, QueueClass, install,
 };
 use sojourn_fabric::workload::{Drawn, Workload, WorkloadContext, parse_flows};
 use sojourn_fabric::{FabricCase, Packets};
@@ -25,6 +25,10 @@ struct Fake;
 impl Interpreter for Fake {
     fn controller(&self, _: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
         unreachable!("no study here has a transport of Python")
+    }
+
+    fn queue(&self, _: &Named<'_>) -> Result<Arc<dyn QueueClass>, Refusal> {
+        unreachable!("no study here has a queue of Python")
     }
 
     fn sha256(&self, file: &str) -> Result<String, String> {

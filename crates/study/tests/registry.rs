@@ -2,10 +2,11 @@
 //! shows are the ones that hold.
 
 use serde_json::Value as Json;
+use sojourn_core::Stream;
 use sojourn_core::parameters::{Refusal, Table};
 use sojourn_fabric::python::{
-    Begin, Call, Controller, ControllerClass, FlowColumn, FlowColumns, Hooks, Interpreter, Named,
-    install,
+    About, Begin, Call, Controller, ControllerClass, FlowColumn, FlowColumns, Hooks, Interpreter,
+    Named, PortDecisions, PythonClass, QueueClass, QueueHooks, install,
 };
 use sojourn_fabric::transport::Window;
 use sojourn_study::{Case, Study, registry};
@@ -81,33 +82,40 @@ fn variants(name: &str) -> impl Iterator<Item = Json> {
     topic(name).into_iter().filter(|entry| entry["source"] == "")
 }
 
-/// A class of a controller that has no parameters.
+/// A class that has no parameters.
 #[derive(Debug)]
-struct AnyClass(Table);
+struct AnyClass(About);
 
-impl ControllerClass for AnyClass {
-    fn name(&self) -> &str {
-        "Any"
+impl AnyClass {
+    fn new() -> Arc<AnyClass> {
+        let (name, sha256) = ("Any".to_owned(), "0".repeat(16));
+        Arc::new(AnyClass(About { name, sha256, parameters: Table::default() }))
     }
+}
 
-    fn sha256(&self) -> &str {
-        "0000000000000000"
-    }
-
-    fn parameters(&self) -> &Table {
+impl PythonClass for AnyClass {
+    fn about(&self) -> &About {
         &self.0
     }
+}
 
+impl QueueClass for AnyClass {
+    fn hooks(&self) -> QueueHooks {
+        QueueHooks::default()
+    }
+
+    fn port(&self, _: Stream) -> Result<Box<dyn PortDecisions>, String> {
+        Err("nothing runs here".to_owned())
+    }
+}
+
+impl ControllerClass for AnyClass {
     fn hooks(&self) -> Hooks {
         Hooks::default()
     }
 
     fn start(&self, _: &Begin, _: &mut Window) -> Result<Box<dyn Controller>, String> {
         Err("nothing runs here".to_owned())
-    }
-
-    fn surround(&self, _: usize, simulate: &mut dyn FnMut()) {
-        simulate();
     }
 }
 
@@ -116,7 +124,11 @@ struct OneFlow;
 
 impl Interpreter for OneFlow {
     fn controller(&self, _: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
-        Ok(Arc::new(AnyClass(Table::default())))
+        Ok(AnyClass::new())
+    }
+
+    fn queue(&self, _: &Named<'_>) -> Result<Arc<dyn QueueClass>, Refusal> {
+        Ok(AnyClass::new())
     }
 
     fn sha256(&self, _: &str) -> Result<String, String> {

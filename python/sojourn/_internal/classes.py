@@ -13,8 +13,8 @@ def of_case(parameters: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
         parameters: of a case, as its records have them: `scheme.queue.set.target` is a value.
 
     Returns:
-        By a table's name, such as `scheme.transport` or `scheme.queue.inside[0]`, what stands in it:
-        `class`, `file`, `sha256`, `compiled`, `set.gain`, ...
+        By a table's name, such as `scheme.transport` or `scheme.queue.inside[0]`, what stands in
+        it: `class`, `file`, `sha256`, `compiled`, `set.gain`, ...
     """
     flat = dict(_flat(parameters))
     tables = [key.removesuffix(".class") for key in flat if key.endswith(".class")]
@@ -30,7 +30,7 @@ def of_case(parameters: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
 
 
 def _flat(parameters: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
-    """The parameters, and one by one what stands in lists of tables, which records have as texts."""
+    """The parameters, and what stands in lists of tables, which records have as texts."""
     for key, value in parameters.items():
         if isinstance(value, str) and value.startswith("[{"):
             for place, table in enumerate(tomllib.loads(f"list = {value}")["list"]):

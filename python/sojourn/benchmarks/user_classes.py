@@ -1,4 +1,4 @@
-"""Benchmarks of users' classes for transports and queues: the same algorithm built in, and as a class.
+"""Benchmarks of users' classes for transports and queues: each beside the same one built in.
 
 The classes are those of `sojourn.control.examples`; rows are the same to the byte.
 """
@@ -17,7 +17,7 @@ BEGIN = [("workload.flows", "1")]
 LIVE_FLOWS = 300_000
 """So many flows are under way at once where it is measured how much memory each has."""
 
-_BUFFER = {"buffer": "225KB", "counting": "bytes"}
+_BUFFER: dict[str, object] = {"buffer": "225KB", "counting": "bytes"}
 _FAN_IN = 50
 _LONG = '"100s"'  # each of so many flows waits long, and should not be sent again
 
@@ -38,7 +38,7 @@ _BUILT_IN: dict[str, dict[str, object]] = {
 }
 # What of a controller is TCP's and not the class's.
 _OWN = {"dctcp": {"ecn": True}, "swift": {"paced": True}}
-_CODEL = {"target": "50us", "interval": "1ms", "ecn": True}
+_CODEL: dict[str, object] = {"target": "50us", "interval": "1ms", "ecn": True}
 # Queues by name: what is built in, and the file and the parameters of the class.
 _QUEUES: dict[str, tuple[dict[str, object], str, dict[str, object]]] = {
     "marking queue": ({"kind": "ecn"}, "threshold.py", {}),
@@ -51,12 +51,12 @@ def studies(case: str) -> dict[str, str]:
     found = {}
     for name, transport in _BUILT_IN.items():
         found[f"{name} built in"] = _study(transport)
-        own = {"tcp": {**_TCP, **_OWN.get(name, {})}}
-        found[f"{name} {case}"] = _study({**_class_of(f"{name.replace('-', '_')}.py", case), **own})
+        own = _class_of(f"{name.replace('-', '_')}.py", case)
+        found[f"{name} {case}"] = _study({**own, "tcp": {**_TCP, **_OWN.get(name, {})}})
     for name, (queue, file, parameters) in _QUEUES.items():
         found[f"{name} built in"] = _study(_BUILT_IN["dctcp"], queue)
-        own = {**_class_of(file, case), "set": parameters, **_BUFFER}
-        found[f"{name} {case}"] = _study(_BUILT_IN["dctcp"], own)
+        python = {**_class_of(file, case), "set": parameters, **_BUFFER}
+        found[f"{name} {case}"] = _study(_BUILT_IN["dctcp"], python)
     return found
 
 
@@ -87,7 +87,9 @@ def has_code(study: str) -> bool:
 def _are_code(study: str) -> list[bool]:
     """Whether a study's transport is of Python, and whether its queue is."""
     scheme = tomllib.loads(study).get("scheme")
-    parts = [scheme.get(part) for part in ("transport", "queue")] if isinstance(scheme, dict) else []
+    parts = (
+        [scheme.get(part) for part in ("transport", "queue")] if isinstance(scheme, dict) else []
+    )
     return [isinstance(part, dict) and part.get("kind") == "python" for part in parts]
 
 

@@ -21,8 +21,8 @@ _IN_FILES = {"transports": "Control", "queues": "Queue"}
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME.
 
-    `sojourn list transports FILE.py` lists the congestion controllers in a file of yours, `sojourn list
-    queues FILE.py` what it has for queues.
+    `sojourn list transports FILE.py` lists the congestion controllers in a file of yours, and
+    `sojourn list queues FILE.py` its queues.
     """
     from sojourn._internal import registry
 

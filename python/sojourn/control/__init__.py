@@ -12,10 +12,10 @@
             else:
                 super().acked(ack)
 
-A class of Queue decides on the packets of a port instead: `enqueue` and `dequeue` return KEEP, MARK or
-DROP. Annotated fields are parameters, which a study may set; with an underscore first they are kept
-for each flow, or for each port. Of Python there is what gives the same numbers plain and compiled; the rest is refused
-with its line.
+A class of Queue decides on the packets of a port instead: `enqueue` and `dequeue` return KEEP, MARK
+or DROP. Annotated fields are parameters, which a study may set; with an underscore first they are
+kept for each flow, or for each port. Of Python there is what gives the same numbers plain and
+compiled; the rest is refused with its line.
 """
 
 from sojourn._core import cbrt, exp, log, power

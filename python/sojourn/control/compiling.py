@@ -89,7 +89,11 @@ def compile(definition: Definition) -> Compiled:  # noqa: A001 - the field's wor
 
 
 def explain(
-    definition: Definition, hook: str, record: bytes, arguments: bytes, stream: _core.Random | None
+    definition: Definition,
+    hook: str,
+    record: bytes,
+    arguments: bytes,
+    stream: _core.Random | None = None,
 ) -> str:
     """Why a call of a compiled hook returned 1, found by repeating it in plain Python.
 

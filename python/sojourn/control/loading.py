@@ -273,7 +273,9 @@ def _chosen(outline: Outline, name: str | None, base: str | None) -> Class:
     if name not in found:
         other = outline.classes.get(name)
         if other and other.base:
-            text = f"{outline.file}: {name!r} is a class of {other.root.name}, expected one of {base}"
+            text = (
+                f"{outline.file}: {name!r} is a class of {other.root.name}, expected one of {base}"
+            )
             raise InputError(one_line(text))
         hint = did_you_mean(name, found)
         raise InputError(one_line(f"{outline.file}: there is no class {name!r}{hint}"))

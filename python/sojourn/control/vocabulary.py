@@ -131,7 +131,10 @@ def instead_of(name: str) -> str:
 
 _INSTEAD: Mapping[tuple[str, ...], str] = {
     ("numpy", "np", "scipy", "cmath", "numba"): "write it with math and sojourn.control",
-    ("random", "secrets"): "a run has to be repeatable: self.uniform() of a Queue is",
+    (
+        "random",
+        "secrets",
+    ): "a run that draws numbers cannot be repeated; a Queue has self.uniform()",
     ("time", "datetime"): "the time is ack.now or packet.now, in picoseconds",
     ("os", "sys", "io", "pathlib", "open"): "a class here reads and writes nothing",
     ("pow", "cbrt", "exp", "log"): "sojourn.control has cbrt, power, exp and log",

@@ -314,8 +314,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     }
 
     fn report(&self, progress: &Progress) {
-        let queues =
-            self.ports.iter().filter(|_| D::CAN_FAIL).find_map(|port| port.queue.failure());
+        let queues = self.ports.iter().find_map(|port| port.queue.failure());
         self.transport.failure().or(queues).into_iter().for_each(|why| progress.fail(why));
         let finished = (self.all - self.unfinished) as u64;
         progress.finished.store(finished, Ordering::Relaxed);

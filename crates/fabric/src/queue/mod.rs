@@ -116,7 +116,6 @@ macro_rules! queues {
             fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
                 match self { $(AnyPort::$variant(port) => port.waiting(arena),)+ }
             }
-            const CAN_FAIL: bool = true;
             fn failure(&self) -> Option<&str> {
                 match self { $(AnyPort::$variant(port) => port.failure(),)+ }
             }
@@ -218,10 +217,7 @@ pub trait Queue {
     /// The packets that wait, in any order.
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
 
-    /// Whether it decides by code that can fail.
-    const CAN_FAIL: bool = false;
-
-    /// Why that code failed, if it did.
+    /// Why code of a user by which it decides failed, if it did.
     fn failure(&self) -> Option<&str> {
         None
     }

@@ -181,8 +181,6 @@ fn goes_on(decision: Decision, id: PacketId, arena: &mut PacketArena) -> bool {
 }
 
 impl Queue for PythonPort {
-    const CAN_FAIL: bool = true;
-
     #[inline]
     fn enqueue(
         &mut self,

@@ -1,4 +1,4 @@
-"""PIE (RFC 8033): drop packets that come at random, so that the queueing delay is as it should be."""
+"""PIE (RFC 8033): drop packets at random, so that the queueing delay is as it should be."""
 
 from sojourn.control import DROP, KEEP, MARK, Packet, Queue, Time, ms, s
 

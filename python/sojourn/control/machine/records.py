@@ -15,8 +15,8 @@ _BEGINS: Mapping[str, tuple[tuple[str, Kind], ...]] = {
     "Control": (("cwnd", "float"), ("ssthresh", "float"), ("abc_limit", "int")),
     "Queue": (("__stream__", "int"),),
 }
-"""What a record begins with, by what its class is derived from: the window of a flow; where the random
-numbers of a port are."""
+"""What a record begins with, by what its class is derived from: the window of a flow; where the
+random numbers of a port are."""
 
 _ACK = ("cumulative", "arrived", "marked", "snd_una", "snd_nxt", "repairing", "rtt", "delay", "now")
 _PACKET = ("size", "ect", "backlog", "qlen", "sojourn_time", "now")

@@ -215,8 +215,6 @@ impl Queue for ClassesPort {
         self.queues.iter().flat_map(|queue| queue.waiting(arena)).collect()
     }
 
-    const CAN_FAIL: bool = true;
-
     fn failure(&self) -> Option<&str> {
         self.queues.iter().find_map(AnyPort::failure)
     }
