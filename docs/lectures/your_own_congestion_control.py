@@ -41,6 +41,7 @@ class FewQueued(Control):
             self.ssthresh = max(self.cwnd, 2.0)
             self._calm = ack.snd_nxt + 1
 ''')
+sys.path.insert(0, str(Path.cwd()))  # so that Python finds the file, too
 
 # %% [markdown]
 # ## Without a network
@@ -50,7 +51,6 @@ class FewQueued(Control):
 # *Exercise:* at which delay does a window of ten packets begin to shrink?
 
 # %%
-sys.path.insert(0, str(Path.cwd()))
 from few_queued import FewQueued  # noqa: E402
 
 from sojourn.control import Ack, us  # noqa: E402
@@ -109,6 +109,11 @@ pair = {"scheme": ("DCTCP", "FewQueued")}
 (verdict,) = sojourn.compare(run, between=pair, metrics="slowdown", percentiles=99).verdicts
 print(verdict.sentence)
 assert verdict.outcome.value == "trade-off"
+
+# %% [markdown]
+# The picture has the share of flows up to each slowdown: the further left a curve, the quicker its
+# flows.
+# *Exercise:* where do the curves cross, and what does that say of the mean?
 
 # %%
 run.plot("cdf")

@@ -103,6 +103,7 @@ def _discipline(name: str) -> str | None:
 _Probe = Callable[[str], str | None]
 _WANTED: tuple[tuple[str, str, _Probe, str], ...] = (
     ("pandas", "data frames in notebooks", _package, "pip install 'sojourn[pandas]'"),
+    ("numba", "controllers in Python, compiled", _package, "pip install 'sojourn[compiled]'"),
     ("distributed", "run --scheduler: a cluster", _package, "pip install 'sojourn[dask]'"),
     ("git", "the commit in meta.json", _program, "apt install git"),
     ("root", "measure fabric", _root, "sudo"),
