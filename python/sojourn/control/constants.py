@@ -68,6 +68,9 @@ class Constants:
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self._bounded(node, value)
+            case ast.Constant(value=str()):
+                text = f"{ast.unparse(node)} is a text, expected a number without quotes"
+                raise at(self._file, node, text)
             case ast.Name(id=name):
                 if name in self._known:
                     return self._known[name]

@@ -17,11 +17,13 @@ class Flat:
     Attributes:
         functions: by name, callees before those that call them.
         entry: for each hook in which the file has a part, the name of its function.
+        lines: where the file defines these hooks; without those that it has a part in by a helper.
         names: what the functions name of the module: constants and imported functions.
     """
 
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
     entry: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
 
@@ -35,7 +37,13 @@ def flatten(outline: Outline, of_class: Class) -> Flat:
     hooks = [hook for hook in HOOKS[of_class.root.name] if looking.is_own(looking.method(hook))]
     flattening = _Flattening(outline, of_class)
     entry = {hook: flattening.reach(flattening.method(hook)) for hook in hooks}
-    return Flat(flattening.done, entry, flattening.names)
+    methods = {hook: flattening.method(hook) for hook in hooks}
+    lines = {
+        hook: method.node.lineno
+        for hook, method in methods.items()
+        if method.owner and method.owner.base
+    }
+    return Flat(flattening.done, entry, lines, flattening.names)
 
 
 def refuse_recursion(outline: Outline) -> None:

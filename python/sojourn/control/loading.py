@@ -45,6 +45,7 @@ class Definition:
         sha256: of the file's bytes.
         fields: without those of ours; those of base classes come first.
         hooks: those in which the file has a part, by a hook or by a helper that a hook calls.
+        lines: where the file defines those of them that are its own.
         cls: the class, for plain runs.
         functions: what these hooks reach, as plain functions with the user's line numbers, callees
             first: `self.reduce(x)` has become `Gentle_reduce(self, x)`, and `super().acked(a)`
@@ -61,6 +62,7 @@ class Definition:
     sha256: str
     fields: tuple[Field, ...]
     hooks: tuple[str, ...]
+    lines: Mapping[str, int]
     cls: type[Control | Queue]
     functions: Mapping[str, ast.FunctionDef]
     entry: Mapping[str, str]
@@ -114,6 +116,7 @@ def load(
         sha256=hashlib.sha256(data).hexdigest(),
         fields=tuple(field for field in of_class.known_fields().values() if field.name not in own),
         hooks=tuple(flat.entry),
+        lines=flat.lines,
         cls=cls,
         functions=flat.functions,
         entry=flat.entry,

@@ -211,8 +211,9 @@ class _Reading:
         if node.decorator_list or node.keywords or getattr(node, "type_params", []):
             raise self.refused(node, "a class has no decorators, keywords or type parameters here")
         base = node.bases[0] if len(node.bases) == 1 else None
+        first = next((name for name in HOOKS if name in self.outline.classes), "Control")
         if not isinstance(base, ast.Name):
-            raise self.refused(node, f"{node.name!r} has one base: {_ROOTS}, or a class above")
+            raise self.refused(node, f"write class {node.name}({first}): a class is derived from {_ROOTS}, or a class above")
         if base.id not in self.outline.classes:
             hint = did_you_mean(base.id, self.outline.classes, otherwise="")
             missing = f"; from sojourn.control import {base.id}" if base.id in HOOKS else hint
@@ -260,6 +261,7 @@ class _Reading:
                 of_class.fields[name] = field
                 return field
             case ast.Assign(targets=[ast.Name(id=name)]):
+                self._constants.value(node.value)
                 text = f"the field {name!r} has no type: write {name}: float = ..., int or bool"
                 raise self.refused(node, text)
             case ast.FunctionDef(name=name):

@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_fabric::python::{About, Named};
+use std::collections::HashMap;
 use std::ptr::null_mut;
 
 /// The types whose fields the engine reads and writes directly.
@@ -49,6 +50,8 @@ struct Definition {
     values: Py<PyDict>,
     /// The names of the hooks that it has.
     hooks: Vec<String>,
+    /// Where its file defines those of them that are its own.
+    lines: HashMap<String, usize>,
 }
 
 impl Definition {
@@ -79,6 +82,7 @@ impl Definition {
                 Ok(Definition {
                     file: object.getattr("file")?.extract()?,
                     hooks: object.getattr("hooks")?.extract()?,
+                    lines: object.getattr("lines")?.extract()?,
                     object: object.clone().unbind(),
                     about,
                     values,
@@ -119,7 +123,8 @@ impl Definition {
     /// The message about what a hook of the class does; `left` says what that is, and what is expected.
     #[cold]
     fn refused(&self, hook: &str, left: &str) -> String {
-        format!("{}: {}.{hook} {left}", self.file, self.about.name)
+        let line = self.lines.get(hook).map_or(String::new(), |line| format!(":{line}"));
+        format!("{}{line}: {}.{hook} {left}", self.file, self.about.name)
     }
 }
 
