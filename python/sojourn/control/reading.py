@@ -213,7 +213,8 @@ class _Reading:
         base = node.bases[0] if len(node.bases) == 1 else None
         first = next((name for name in HOOKS if name in self.outline.classes), "Control")
         if not isinstance(base, ast.Name):
-            raise self.refused(node, f"write class {node.name}({first}): a class is derived from {_ROOTS}, or a class above")
+            text = f"write class {node.name}({first}): a class is derived from {_ROOTS}"
+            raise self.refused(node, f"{text}, or a class above")
         if base.id not in self.outline.classes:
             hint = did_you_mean(base.id, self.outline.classes, otherwise="")
             missing = f"; from sojourn.control import {base.id}" if base.id in HOOKS else hint

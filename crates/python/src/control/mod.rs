@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_fabric::python::{About, Named};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ptr::null_mut;
 
 /// The types whose fields the engine reads and writes directly.
@@ -51,7 +51,7 @@ struct Definition {
     /// The names of the hooks that it has.
     hooks: Vec<String>,
     /// Where its file defines those of them that are its own.
-    lines: HashMap<String, usize>,
+    lines: BTreeMap<String, usize>,
 }
 
 impl Definition {
