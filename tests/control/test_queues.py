@@ -10,6 +10,7 @@ import pytest
 import sojourn
 from random_fabrics import EXAMPLES
 from sojourn._core import SpecError, Study
+from sojourn._internal.classes import of_case
 from sojourn._internal.errors import InputError
 from sojourn.control import DROP, KEEP, MARK, Packet, Queue
 from sojourn.control.loading import load
@@ -173,6 +174,12 @@ def test_parameters_are_checked_swept_and_kept_in_classes_too(mine, tmp_path):
     with pytest.raises(SpecError, match=expected):
         Study.parse(text, str(mine), [])
     text = text.replace("targt = 1", 'target = "30us"')
+    study = Study.parse(text, str(mine), [])
+    (inside,) = of_case(study.cases()[0].parameters).items()
+    assert (inside[0], inside[1]["set.target"]) == ("scheme.queue.inside[1]", "30us")
+    named = "name = \"[{ kind = 'python', class = 1 }]\""
+    odd = Study.parse(text.replace('name = "mine"', named), str(mine), [])
+    assert [*of_case(odd.cases()[0].parameters)] == ["scheme.queue.inside[1]"]
     run = sojourn.run(_written(mine, text), out=tmp_path / "classes", jobs=2)
     mine.with_name("mine.py").unlink()
     again = sojourn.run(tmp_path / "classes/study.toml")

@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping
 
 Value = str | int | float | bool
 
+_LIST = ".queue.inside"
+"""The queues of traffic classes, each of which may be a class of Python."""
+
 
 def of_case(parameters: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
     """The tables of a case that name a class of a user's file.
@@ -30,9 +33,9 @@ def of_case(parameters: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
 
 
 def _flat(parameters: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
-    """The parameters, and what stands in lists of tables, which records have as texts."""
+    """The parameters, and what stands in a list of queues, which records have as a text."""
     for key, value in parameters.items():
-        if isinstance(value, str) and value.startswith("[{"):
+        if isinstance(value, str) and key.endswith(_LIST):
             for place, table in enumerate(tomllib.loads(f"list = {value}")["list"]):
                 yield from _of_table(f"{key}[{place}]", table)
         else:
