@@ -334,6 +334,9 @@ class Progress:
     def went_alone(self) -> bool:
         """Whether it went on without them for a time: other programs had the processors."""
 
+    def take_over(self, done: int, simulated_ps: int) -> None:
+        """Take over how far a case is that another process runs."""
+
     def cancel(self) -> None:
         """Ask the case to stop; its `run` raises `Cancelled` soon after."""
 

@@ -10,12 +10,15 @@ import pytest
 
 import sojourn
 from controllers import STUDY
+from sojourn._core import Study
 from sojourn._internal.errors import CodeError
 from sojourn.control import examples
-from sojourn.execution.execute import Threads
+from sojourn.execution import flows
+from sojourn.execution.execute import Threads, unfinished
 from sojourn.execution.processes import Processes
 from sojourn.execution.studies import place
 from sojourn.store.rows import read
+from sojourn.store.run_directory import RunDirectory
 
 SWEPT = "[run]\nreplications = 2\n[sweep]\nscheme.transport.set.gain = [0.0625, 0.5]\n"
 DCTCP = Path(examples.__file__).with_name("dctcp.py").read_text()
@@ -63,6 +66,21 @@ def test_processes_and_threads_give_the_same_rows(mine, tmp_path):
     assert rows(several) == rows(alone)
     assert type(place(2, None, "", apart=True)) is Processes
     assert type(place(1, None, "", apart=True)) is Threads
+
+
+def test_a_process_says_how_far_it_is(mine, tmp_path):
+    loop = "for number in range(2000):\n            self._arrived += number - number\n        "
+    slow = DCTCP.replace("self._arrived += ack.arrived", f"{loop}self._arrived += ack.arrived")
+    mine.with_name("mine.py").write_text(slow)
+    study = Study.parse(mine.read_text(), str(mine), [])
+    directory, seen = RunDirectory(tmp_path / "out"), []
+    with directory.writing(study.resolved()):
+        tasks = unfinished(study, directory.finished())
+        assert flows.kept(study.cases(), tasks, directory)
+        Processes(2).run(tasks, directory.finished(), directory, seen.append)
+    under_way = [status for status in seen if status.cases_done == 0]
+    assert {status.simulated_ps for status in under_way} > {0}
+    assert max(status.jobs_done for status in under_way) > 0
 
 
 def test_what_fails_in_a_process_is_told_as_elsewhere(mine):

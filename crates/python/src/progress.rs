@@ -48,6 +48,12 @@ impl Progress {
         self.run.went_alone.load(Ordering::Relaxed)
     }
 
+    /// Takes over how far a case is that another process runs.
+    fn take_over(&self, done: u64, simulated_ps: u64) {
+        self.run.finished.store(done, Ordering::Relaxed);
+        self.run.simulated_ps.store(simulated_ps, Ordering::Relaxed);
+    }
+
     /// Stops the case, and a Python function that it is in.
     fn cancel(&self, py: Python<'_>) {
         self.was_asked.store(true, Ordering::Relaxed);

@@ -16,7 +16,7 @@ from threading import Event
 from sojourn._core import Cancelled, CaseFailed
 from sojourn._internal.errors import InputError
 from sojourn.execution.execute import Observer, Task, Threads
-from sojourn.execution.results import Outcome, kept
+from sojourn.execution.results import Advance, Outcome, kept
 from sojourn.execution.worker import read
 from sojourn.store.ledger import Ledger, Record
 from sojourn.store.run_directory import RunDirectory
@@ -44,7 +44,8 @@ class Worker:
         try:
             asks.write(f"{task.case.index} {task.replication}\n".encode())
             asks.flush()
-            found = read(answers)
+            while isinstance(found := read(answers), Advance):
+                task.progress.take_over(*found)
         except (OSError, ValueError):  # a pipe that is closed
             raise EOFError from None
         if isinstance(found, str):

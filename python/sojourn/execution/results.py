@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sojourn._core import Case, CaseFailed, Progress
 from sojourn._internal.errors import CodeError
@@ -31,10 +31,17 @@ class Outcome:
     cpu_s: float
 
 
-def simulated(case: Case, replication: int) -> Outcome:
-    """Simulate a case there."""
+class Advance(NamedTuple):
+    """How far a case is there: jobs done, and time simulated."""
+
+    done: int
+    simulated_ps: int
+
+
+def simulated(case: Case, replication: int, progress: Progress | None = None) -> Outcome:
+    """Simulate a case there; `progress` says how far it is."""
     wall, cpu = time.perf_counter(), time.thread_time()
-    found = case.run(replication, Progress())
+    found = case.run(replication, progress or Progress())
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     return Outcome(case.index, replication, found.columns, found.series, found.figures, wall, cpu)
 

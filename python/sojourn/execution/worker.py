@@ -2,31 +2,39 @@
 
 Reads a line a case from standard input, its index and replication, and answers each on standard
 output: eight bytes with the length, then a pickled `Outcome`, or a text that says why code of the
-study failed. What such code prints goes to standard error.
+study failed. Before that it says now and then how far it is, in the same way, by an `Advance`. What
+code of the study prints goes to standard error.
 """
 
 import os
 import pickle
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from threading import Event, Thread
+from typing import IO, TypeAlias
 
-from sojourn._core import CaseFailed, Study
+from sojourn._core import CaseFailed, Progress, Study
 from sojourn._internal import trust
-from sojourn.execution.results import Outcome, simulated
+from sojourn.execution.results import Advance, Outcome, simulated
 
 _LENGTH = 8
+_EVERY_S = 0.2
 
 
-def read(pipe: IO[bytes]) -> Outcome | str:
-    """One answer.
+Message: TypeAlias = Advance | Outcome | str
+
+
+def read(pipe: IO[bytes]) -> Message:
+    """One message.
 
     Raises:
         EOFError: there is none, or not the whole of it.
     """
     length = int.from_bytes(_exactly(pipe, _LENGTH), "little")
-    found: Outcome | str = pickle.loads(_exactly(pipe, length))  # noqa: S301 - our process wrote it
+    found: Message = pickle.loads(_exactly(pipe, length))  # noqa: S301 - our process wrote it
     return found
 
 
@@ -35,6 +43,30 @@ def _exactly(pipe: IO[bytes], length: int) -> bytes:
     if len(data) < length:
         raise EOFError
     return data
+
+
+def _write(pipe: IO[bytes], message: Message) -> None:
+    data = pickle.dumps(message)
+    pipe.write(len(data).to_bytes(_LENGTH, "little") + data)
+    pipe.flush()
+
+
+@contextmanager
+def _telling(pipe: IO[bytes]) -> Iterator[Progress]:
+    """The progress of a case that is simulated within this block, told now and then."""
+    progress, is_over = Progress(), Event()
+
+    def tell() -> None:
+        while not is_over.wait(_EVERY_S):
+            _write(pipe, Advance(progress.done, progress.simulated_ps))
+
+    thread = Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield progress
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def main() -> None:
@@ -48,14 +80,13 @@ def main() -> None:
     by_index = {case.index: case for case in cases}
     for line in sys.stdin:
         index, replication = map(int, line.split())
-        answer: Outcome | str
+        answer: Message
         try:
-            answer = simulated(by_index[index], replication)
+            with _telling(answers) as progress:
+                answer = simulated(by_index[index], replication, progress)
         except CaseFailed as error:
             answer = str(error)
-        data = pickle.dumps(answer)
-        answers.write(len(data).to_bytes(_LENGTH, "little") + data)
-        answers.flush()
+        _write(answers, answer)
 
 
 if __name__ == "__main__":
