@@ -91,7 +91,7 @@ def expect_trusted(path: Path, opened: BinaryIO, data: bytes) -> None:
     decisions = _decisions.get()
     if decisions is None or not decisions.allow(code):
         option = "--trust-code (in Python trust_code=True)"
-        text = f"{path.name} {code.words()}: read it, and allow it by {option}"
+        text = f"{path} {code.words()}: read it, and allow it by {option}"
         raise InputError(one_line(text))
 
 

@@ -102,20 +102,18 @@ impl CodeFile {
             |sha256: &str| format!("-{}", sha256.chars().take(HASH_SHOWN).collect::<String>());
         // The copy that a run keeps is called as the file that it was made from.
         let own = sha256.as_deref().and_then(|sha256| stem.strip_suffix(&kept(sha256)));
-        let shown = own.map_or(file.path.clone(), |stem| format!("{stem}.py"));
-        let interpreter = interpreter().map_err(|why| {
-            let given = Value::Text(file.path.clone());
-            Refusal::value(&given, format!("a file to read: {why}")).under("file")
-        })?;
+        let shown = own.map_or_else(|| seen_from_here(&file.path), |stem| format!("{stem}.py"));
+        let refused =
+            |expected: String| Refusal::value(&Value::Text(shown.clone()), expected).under("file");
+        let interpreter = interpreter().map_err(|why| refused(format!("a file to read: {why}")))?;
         let (class_name, compiled) = (class.as_deref(), *compiled);
         let named =
             Named { file: &file.path, shown: &shown, class: class_name, compiled, set: &set.set };
         let loaded = C::load(interpreter, &named)?;
         let About { name, sha256: found, parameters } = loaded.about();
         if let Some(other) = sha256.as_ref().filter(|sha256| *sha256 != found) {
-            let expected = format!("the file as it was, its SHA-256 is {found} and not {other}");
-            let given = Value::Text(file.path.clone());
-            return Err(Refusal::value(&given, expected).under("file"));
+            let now = format!("the file as it was, its SHA-256 is {found} and not {other}");
+            return Err(refused(now));
         }
         file.kept = Some(format!("{FOLDER}/{}{}.py", own.unwrap_or(&stem), kept(found)));
         *class = Some(name.clone());
@@ -132,6 +130,13 @@ impl CodeFile {
             Refusal::value(&given, format!("a file to keep: {why}")).under("file")
         })
     }
+}
+
+/// A path as a user would write it: without the directory of this process, where it lies below that.
+fn seen_from_here(path: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let below = Path::new(path).strip_prefix(here).ok().and_then(Path::to_str);
+    below.unwrap_or(path).to_owned()
 }
 
 /// The parameters of a class: those that are set, and once it is loaded all of them.

@@ -63,7 +63,7 @@ impl Definition {
     ) -> Result<T, Refusal> {
         Python::attach(|py| {
             let refused = |error: PyErr| {
-                let given = Value::Text(named.file.to_owned());
+                let given = Value::Text(named.shown.to_owned());
                 let expected = format!("a class to run: {}", error.value(py));
                 Refusal::value(&given, expected).under("file")
             };
