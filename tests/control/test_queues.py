@@ -47,7 +47,12 @@ class Mistaken(Queue):
         return 3 if self.which == 3 else KEEP
 
     def dequeue(self, packet: Packet) -> int:
+        if self.which == 5:
+            self.refuse()
         return -1 if self.which == 4 else KEEP
+
+    def refuse(self) -> None:
+        raise ValueError("refused")
 
     def divide(self, packet: Packet) -> int:
         return 1500 // (packet.size - packet.size)
@@ -78,7 +83,7 @@ def mine(tmp_path: Path) -> Path:
         (1, r"mine.py:11: ValueError: expected a number of at least 1"),
         (
             2,
-            r"mine.py:23: ZeroDivisionError: integer division .* zero \(flow \d+, at \S+\)",
+            r"mine.py:28: ZeroDivisionError: integer division .* zero \(flow \d+, at \S+\)",
         ),
         (
             3,
@@ -102,6 +107,20 @@ def test_a_mistake_ends_its_case(command, mine, compiled, which, said):
         assert traceback[0].endswith('mine.py", line 16, in enqueue')
     finished = sojourn.load(out).ledger
     assert [record.case for record in finished] == [0, 2], "the other cases go on"
+
+
+@pytest.mark.parametrize("compiled", HOW)
+@pytest.mark.parametrize(
+    "body", ["raise ValueError('never')", "assert False, 'never'\n        return KEEP"]
+)
+def test_a_hook_may_always_raise(command, mine, tmp_path, compiled, body):
+    text = "from sojourn.control import KEEP, Packet, Queue\n\n\nclass Never(Queue):\n"
+    hook = f"    def dequeue(self, packet: Packet) -> int:\n        {body}\n"
+    mine.with_name("mine.py").write_text(text + hook)
+    _written(mine, f"{STUDY}compiled = {compiled}\n")
+    done = command("run", mine, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert re.search(r"mine.py:6: \w+Error: never \(flow \d+, at ", done.err)
 
 
 @pytest.mark.parametrize("compiled", HOW)
@@ -231,6 +250,11 @@ def test_estimate_refuses_it_by_name(command, mine):
             "argument 'n' of Queue.below: expected a whole number",
         ),
         ("cwnd: float\n", "has no default"),
+        ("int: int = 3", "'int' is a type: choose another name for the field"),
+        (
+            "def drop(self, packet: Packet) -> int:\n        return KEEP",
+            "nothing calls Mine.drop: hooks are start, enqueue, dequeue",
+        ),
         ("def __init__(self):\n        pass", "write start(self)"),
     ],
 )

@@ -16,10 +16,10 @@ from sojourn._internal.trust import expect_trusted
 from sojourn.control.checking import check
 from sojourn.control.congestion import Control
 from sojourn.control.fields import Field, fitting
-from sojourn.control.flattening import flatten
+from sojourn.control.flattening import Flat, flatten
 from sojourn.control.outline import Class, Outline
 from sojourn.control.queues import Queue
-from sojourn.control.vocabulary import OF_FIELD, at
+from sojourn.control.vocabulary import HOOKS, OF_FIELD, at
 
 _LARGEST = 10**6
 
@@ -100,6 +100,7 @@ def load(
         outline = check(_parsed(source, file), file)
         of_class = _chosen(outline, name, base)
         flat = flatten(outline, of_class)
+        _refuse_idle(outline, of_class, flat)
         namespace = _executed(outline)
     except (RecursionError, MemoryError):
         raise InputError(one_line(f"{file}: nested too deeply")) from None
@@ -283,6 +284,16 @@ def _chosen(outline: Outline, name: str | None, base: str | None) -> Class:
         hint = did_you_mean(name, found)
         raise InputError(one_line(f"{outline.file}: there is no class {name!r}{hint}"))
     return found[name]
+
+
+def _refuse_idle(outline: Outline, of_class: Class, flat: Flat) -> None:
+    """Refuse a class that has methods, none of which is a hook or called by one."""
+    own = [name for step in of_class.line_of_bases() if step.base for name in step.methods]
+    if own and not flat.entry:
+        hooks = ", ".join(HOOKS[of_class.root.name])
+        method = of_class.method(own[0])
+        text = f"nothing calls {of_class.name}.{own[0]}: hooks are {hooks}"
+        raise at(outline.file, method.node if method else of_class.node, text)
 
 
 def _executed(outline: Outline) -> dict[str, object]:

@@ -91,7 +91,7 @@ class _Reading:
         if name.startswith("__"):
             raise self.refused(node, f"{name!r}: names with two underscores first are Python's")
         if name in RESERVED:
-            raise self.refused(node, f"{name!r} is a name of Python's: choose another")
+            raise self.refused(node, f"{name!r} is taken: choose another")
         if name in self._lines:
             before = self._lines[name]
             raise self.refused(node, f"{name!r} is defined twice, before on line {before}")
@@ -203,7 +203,7 @@ class _Reading:
             raise self.refused(node, f"the first argument of a method is self, in {node.name!r}")
         for argument in given.args[1:] if owner else given.args:
             if argument.arg in RESERVED or argument.arg.startswith("__"):
-                text = f"{argument.arg!r} is a name of Python's: choose another"
+                text = f"{argument.arg!r} is taken: choose another"
                 raise self.refused(argument, text)
         return Function(node, owner)
 
@@ -284,9 +284,11 @@ class _Reading:
             raise self.refused(node, f"'__init__' is made of the fields: write start({begins})")
         is_field = isinstance(node, ast.AnnAssign)
         if name.startswith("__"):
-            text = "one underscore is enough for what a flow keeps"
+            text = "one underscore is enough for what is kept"
             text = text if is_field else "names with two underscores first are Python's"
             raise self.refused(node, f"{name!r}: {text}")
+        if is_field and name in ANNOTATIONS:
+            raise self.refused(node, f"{name!r} is a type: choose another name for the field")
         if name in of_class.fields or name in of_class.methods:
             raise self.refused(node, f"{of_class.name} has {name!r} twice")
         if name in (of_class.known_methods() if is_field else of_class.known_fields()):

@@ -170,7 +170,7 @@ class _Statements(Calls):
                 if name == READ_ONLY:
                     raise self._refused(target, f"{name!r} is the study's: read it only")
                 if name not in ("cwnd", "ssthresh") and self.scope.fields[name].is_parameter:
-                    text = f"{name!r} is a parameter, constant in a run: keep '_{name}' for a flow"
+                    text = f"{name!r} is a parameter, constant in a run: keep '_{name}' beside it"
                     raise self._refused(target, text)
             case ast.Attribute(value=ast.Name(id=of)):
                 raise self._refused(target, f"{of}.{target.attr} is read only: keep it in a field")

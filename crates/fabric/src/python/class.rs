@@ -113,7 +113,9 @@ impl CodeFile {
         let About { name, sha256: found, parameters } = loaded.about();
         if let Some(other) = sha256.as_ref().filter(|sha256| *sha256 != found) {
             let now = format!("the file as it was, its SHA-256 is {found} and not {other}");
-            return Err(refused(now));
+            // It is this very file that has changed, not the one that it was made from.
+            let given = Value::Text(seen_from_here(&file.path));
+            return Err(Refusal::value(&given, now).under("file"));
         }
         file.kept = Some(format!("{FOLDER}/{}{}.py", own.unwrap_or(&stem), kept(found)));
         *class = Some(name.clone());

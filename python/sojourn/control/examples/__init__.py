@@ -1,1 +1,1 @@
-"""Four controllers of ours written as classes: the same numbers to the bit as those built in."""
+"""Controllers and queues of ours written as classes: to the bit the same as those built in."""

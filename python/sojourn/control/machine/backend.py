@@ -91,6 +91,13 @@ def _refusal(error: NumbaError, definition: Definition) -> InputError:
     return InputError(one_line(f"{where}: {ours[1] if ours else lines[0]}"))
 
 
+def _number(value: Any) -> Any:
+    """What a hook returns, or 0 where it never does but always raises an exception."""
+    if value is None:
+        return 0
+    return value
+
+
 def _wrapper(hook: Hook, method: Callable[..., Any]) -> Callable[[Any, Any], int]:
     """A function around a method that gives 1 where the method raises an exception.
 
@@ -102,12 +109,12 @@ def _wrapper(hook: Hook, method: Callable[..., Any]) -> Callable[[Any, Any], int
 def wrapper(record, arguments):
     given = carray(arguments, 1)[0]
     try:
-        {f"given.result = {call}" if hook.gives else call}
+        {f"given.result = number({call})" if hook.gives else call}
     except Exception:
         return 1
     return 0
 """
-    namespace: dict[str, Any] = {"method": method, "carray": carray}
+    namespace: dict[str, Any] = {"method": method, "carray": carray, "number": njit(_number)}
     exec(text, namespace)  # noqa: S102 - our own text
     made: Callable[[Any, Any], int] = namespace["wrapper"]
     return made
