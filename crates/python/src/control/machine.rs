@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_core::Stream;
 use std::fmt::Debug;
+use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
 /// A compiled hook: takes a record and a struct of arguments, all of eight bytes each, and returns 0, or
@@ -77,13 +78,15 @@ impl<H: HookTable> Machine<H> {
 pub(super) struct Record<H> {
     pub(super) class: Arc<Machine<H>>,
     pub(super) hooks: H,
-    /// The record, and behind it what it was before the latest call.
     words: Box<[u64]>,
     _code: Arc<Code<H>>,
 }
 
-/// A compiled hook raised an exception.
-pub(super) struct Raised;
+/// A compiled hook raised an exception; the record as it was before.
+pub(super) struct Raised(Vec<u64>);
+
+/// So many words of a record are kept on the stack during a call.
+const FEW: usize = 32;
 
 impl<H: HookTable> Record<H> {
     /// A new object's.
@@ -92,7 +95,7 @@ impl<H: HookTable> Record<H> {
         Ok(Record {
             class: class.clone(),
             hooks: code.hooks,
-            words: code.record.repeat(2).into_boxed_slice(),
+            words: code.record.clone().into_boxed_slice(),
             _code: code,
         })
     }
@@ -100,34 +103,40 @@ impl<H: HookTable> Record<H> {
     /// The record's words.
     #[inline]
     pub(super) fn words(&mut self) -> &mut [u64] {
-        let half = self.words.len() / 2;
-        &mut self.words[..half]
+        &mut self.words
     }
 
     /// Calls a hook, which has to be one of [`hooks`](Record::hooks), with its arguments.
     #[inline]
     pub(super) fn call(&mut self, hook: Hook, arguments: &mut [i64]) -> Result<(), Raised> {
-        let (record, before) = self.words.split_at_mut(self.words.len() / 2);
-        before.copy_from_slice(record);
+        let mut few = [const { MaybeUninit::uninit() }; FEW];
+        let many;
+        let before: &[u64] = match few.get_mut(..self.words.len()) {
+            Some(few) => few.write_copy_of_slice(&self.words),
+            None => {
+                many = self.words.clone();
+                &many
+            }
+        };
         // SAFETY: the record is that of the class, and the arguments are those of the hook.
-        match unsafe { hook(record.as_mut_ptr(), arguments.as_mut_ptr()) } {
+        match unsafe { hook(self.words.as_mut_ptr(), arguments.as_mut_ptr()) } {
             0 => Ok(()),
-            _ => Err(Raised),
+            _ => Err(Raised(before.to_vec())),
         }
     }
 
-    /// What the exception of the latest call was, from the same call in the interpreter; `stream` is as it was
+    /// What the exception of a call was, from the same call in the interpreter; `stream` is as it was
     /// before.
     #[cold]
     pub(super) fn explained(
         &self,
+        raised: &Raised,
         hook: &str,
         arguments: &[i64],
         stream: Option<Stream>,
     ) -> String {
         Python::attach(|py| {
-            let before = &self.words[self.words.len() / 2..];
-            let before: Vec<u8> = before.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let before: Vec<u8> = raised.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
             let arguments: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
             let (before, arguments) = (PyBytes::new(py, &before), PyBytes::new(py, &arguments));
             let explain = || {

@@ -89,8 +89,8 @@ impl CompiledFlow {
         let record = self.0.words();
         record[CWND] = window.cwnd.to_bits();
         record[SSTHRESH] = window.ssthresh.to_bits();
-        if self.0.call(hook, arguments).is_err() {
-            return Err(self.0.explained(name, arguments, None));
+        if let Err(raised) = self.0.call(hook, arguments) {
+            return Err(self.0.explained(&raised, name, arguments, None));
         }
         let record = self.0.words();
         let left = Window {

@@ -75,10 +75,8 @@ impl CompiledPort {
     fn call(&mut self, name: &str, hook: Hook, arguments: &mut [i64]) -> Result<(), String> {
         let before = self.stream.clone();
         self.record.words()[STREAM] = &raw mut self.stream as u64;
-        match self.record.call(hook, arguments) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.record.explained(name, arguments, Some(before))),
-        }
+        let called = self.record.call(hook, arguments);
+        called.map_err(|raised| self.record.explained(&raised, name, arguments, Some(before)))
     }
 
     /// Calls a hook that decides on a packet.
