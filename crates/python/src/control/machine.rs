@@ -112,7 +112,13 @@ impl<H: HookTable> Record<H> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let many;
         let before: &[u64] = match few.get_mut(..self.words.len()) {
-            Some(few) => few.write_copy_of_slice(&self.words),
+            Some(few) => {
+                for (to, &word) in few.iter_mut().zip(&self.words) {
+                    to.write(word);
+                }
+                // SAFETY: each of them was written.
+                unsafe { &*(&raw const *few as *const [u64]) }
+            }
             None => {
                 many = self.words.clone();
                 &many
