@@ -4,9 +4,11 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sojourn._core import Progress, Study
 from sojourn._internal.formats import toml_lines
@@ -15,6 +17,9 @@ from sojourn.control import examples
 EXAMPLES = Path(examples.__file__).parent
 CLASSES = {"new-reno": "NewReno", "dctcp": "Dctcp", "cubic": "Cubic", "swift": "Swift"}
 BUILT_IN, PLAIN, COMPILED = "built in", "plain", "compiled"
+NEEDS_NUMBA = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
+WAYS = [PLAIN, pytest.param(COMPILED, marks=NEEDS_NUMBA)]
+"""How a class runs."""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 import json
 import random
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 import pytest
 
-from random_fabrics import BUILT_IN, COMPILED, EXAMPLES, PLAIN, columns, fabrics
+from random_fabrics import BUILT_IN, COMPILED, EXAMPLES, WAYS, columns, fabrics
 from sojourn._core import Study
 from sojourn._internal.formats import toml_lines
 
@@ -16,10 +15,8 @@ FILES = {"ecn": "threshold.py", "codel": "codel.py", "pie": "pie.py"}
 
 
 @pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("how", [PLAIN, COMPILED])
+@pytest.mark.parametrize("how", WAYS)
 def test_a_queue_does_what_is_built_in(kind, how):
-    if how == COMPILED and find_spec("numba") is None:
-        pytest.skip("Numba is not installed")
     differ = 0
     for parts in studies(kind):
         expected = columns(_study(parts, kind, BUILT_IN))
@@ -28,10 +25,8 @@ def test_a_queue_does_what_is_built_in(kind, how):
     assert differ > FABRICS // 2, "in more than half of them, the queue marks or drops"
 
 
-@pytest.mark.parametrize("how", [PLAIN, COMPILED])
+@pytest.mark.parametrize("how", WAYS)
 def test_threads_change_nothing(how):
-    if how == COMPILED and find_spec("numba") is None:
-        pytest.skip("Numba is not installed")
     parts = next(parts for parts in studies("pie") if parts["topology"]["kind"] == "fat-tree")
     study = _study(parts, "pie", how)
     assert columns(study, threads=2) == columns(study)

@@ -2,13 +2,12 @@
 
 import math
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import sojourn
-from random_fabrics import EXAMPLES
+from random_fabrics import EXAMPLES, NEEDS_NUMBA
 from sojourn._core import SpecError, Study
 from sojourn._internal.classes import of_case
 from sojourn._internal.errors import InputError
@@ -58,14 +57,7 @@ class Mistaken(Queue):
         return 1500 // (packet.size - packet.size)
 """
 
-HOW = [
-    pytest.param("false", id="plain"),
-    pytest.param(
-        "true",
-        id="compiled",
-        marks=pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed"),
-    ),
-]
+HOW = [pytest.param("false", id="plain"), pytest.param("true", id="compiled", marks=NEEDS_NUMBA)]
 
 
 @pytest.fixture
@@ -203,16 +195,6 @@ def test_parameters_are_checked_swept_and_kept_in_classes_too(mine, tmp_path):
     mine.with_name("mine.py").unlink()
     again = sojourn.run(tmp_path / "classes/study.toml")
     assert again.rows.to_pandas().equals(run.rows.to_pandas())
-
-
-def test_init_writes_a_class_that_runs_as_its_text_says(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert command("init", "queue", "my_aqm.py").code == 0
-    text = Path("my_aqm.py").read_text()
-    shown = text[text.index("    topology") : text.index("Packets leave")]
-    Path("my_aqm.toml").write_text(re.sub(r"(?m)^    ", "", shown).replace("4000", "40"))
-    run = sojourn.run("my_aqm.toml")
-    assert [record.axes for record in run.ledger] == [{"scheme": "MyAqm"}, {"scheme": "DCTCP"}]
 
 
 def test_estimate_refuses_it_by_name(command, mine):

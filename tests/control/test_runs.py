@@ -147,15 +147,22 @@ def test_a_class_is_listed_with_its_parameters(command):
     assert (missing.code, missing.err.count("\n")) == (2, 1)
 
 
-def test_init_writes_a_class_that_runs_as_its_text_says(command, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("purpose", "after"), [("transport", "A hook that"), ("queue", "Packets leave")]
+)
+def test_init_writes_a_class_that_runs_as_its_text_says(
+    command, tmp_path, monkeypatch, purpose, after
+):
     monkeypatch.chdir(tmp_path)
-    assert command("init", "transport", "my_cc.py").code == 0
-    text = Path("my_cc.py").read_text()
-    shown = text[text.index("    topology") : text.index("A hook that")]
-    Path("my_cc.toml").write_text(re.sub(r"(?m)^    ", "", shown).replace("4000", "40"))
-    run = sojourn.run("my_cc.toml")
-    assert [record.axes for record in run.ledger] == [{"scheme": "MyCc"}, {"scheme": "DCTCP"}]
-    again = command("init", "transport", "my_cc.py")
+    file = Path("my_own.py")
+    assert command("init", purpose, file).code == 0
+    text = file.read_text()
+    shown = text[text.index("    topology") : text.index(after)]
+    study = file.with_suffix(".toml")
+    study.write_text(re.sub(r"(?m)^    ", "", shown).replace("4000", "40"))
+    run = sojourn.run(study)
+    assert [record.axes for record in run.ledger] == [{"scheme": "MyOwn"}, {"scheme": "DCTCP"}]
+    again = command("init", purpose, file)
     assert (again.code, "is there already" in again.err) == (2, True)
 
 

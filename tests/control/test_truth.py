@@ -4,16 +4,14 @@ A row holds a hash of window and ssthresh after every ACK outside of a recovery:
 notice a cube root that is wrong by 1e-9.
 """
 
-from importlib.util import find_spec
-
 import pytest
 
 from random_fabrics import (
     BUILT_IN,
     CLASSES,
-    COMPILED,
     EXAMPLES,
     PLAIN,
+    WAYS,
     Fabric,
     columns,
     described,
@@ -24,10 +22,8 @@ FABRICS = 200
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-@pytest.mark.parametrize("how", [PLAIN, COMPILED])
+@pytest.mark.parametrize("how", WAYS)
 def test_a_class_does_what_is_built_in(kind, how):
-    if how == COMPILED and find_spec("numba") is None:
-        pytest.skip("Numba is not installed")
     retransmits = False
     for fabric in fabrics(FABRICS):
         expected = columns(fabric.study(kind, BUILT_IN))

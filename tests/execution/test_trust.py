@@ -19,7 +19,7 @@ from sojourn._internal.errors import InputError
 from sojourn.control import examples
 from sojourn.control.loading import load
 
-NOBODY = 65534
+ANOTHER_USER = 65534
 FLOWS = """\
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def foreign(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_bytes(Path(examples.__file__).with_name("dctcp.py").read_bytes())
     (tmp_path / "mine.toml").write_text(CONTROLLED)
     sojourn.run(tmp_path / "mine.toml", out=tmp_path / "theirs", jobs=1)
-    os.chown(code_of(tmp_path / "theirs"), NOBODY, NOBODY)
+    os.chown(code_of(tmp_path / "theirs"), ANOTHER_USER, ANOTHER_USER)
     return tmp_path / "theirs"
 
 
@@ -52,9 +52,9 @@ def code_of(run: Path) -> Path:
 
 def owner() -> str:
     try:
-        return getpwuid(NOBODY).pw_name
+        return getpwuid(ANOTHER_USER).pw_name
     except KeyError:
-        return f"user {NOBODY}"
+        return f"user {ANOTHER_USER}"
 
 
 def test_refused_without_a_terminal_and_run_with_the_option(command, foreign, tmp_path):
@@ -131,7 +131,7 @@ def read_until(terminal: int, end: str | None) -> str:
 def test_not_even_compiled(foreign):
     kept = code_of(foreign)
     kept.write_text("class (:\n")
-    os.chown(kept, NOBODY, NOBODY)
+    os.chown(kept, ANOTHER_USER, ANOTHER_USER)
     with pytest.raises(InputError, match="is code of a run"):
         load(str(kept))
     with pytest.raises(InputError, match="syntax"), trust.answering(trust.always):
@@ -142,7 +142,7 @@ def test_functions_that_draw_flows(command, tmp_path):
     run = tmp_path / "theirs"
     (run / "code").mkdir(parents=True)
     (run / "code/flows.py").write_text(FLOWS)
-    os.chown(run / "code/flows.py", NOBODY, NOBODY)
+    os.chown(run / "code/flows.py", ANOTHER_USER, ANOTHER_USER)
     (run / "study.toml").write_text(OF_FLOWS)
     repeat = ("run", run / "study.toml", "--out", tmp_path / "mine")
     refused = command(*repeat)

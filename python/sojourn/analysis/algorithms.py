@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from sojourn._internal.classes import of_case
 from sojourn.store.ledger import Ledger, Value, written
+from sojourn.store.run_directory import as_named
 
 _SET = "set."
 _SHOWN = 16  # digits of a hash, as in the names of files that a run keeps
@@ -55,7 +55,7 @@ def algorithms(ledger: Ledger) -> list[Algorithm]:
             part=table.rpartition(".")[2],
             scheme=scheme,
             name=name,
-            file=_as_named(file, sha256),
+            file=as_named(file),
             sha256=sha256,
             compiled=_distinct(own.get("compiled", False) for own in cases),
             parameters={
@@ -98,12 +98,6 @@ def _traits(found: Sequence[Algorithm]) -> dict[str, set[Value]]:
         for name, values in {**own, **one.parameters}.items():
             traits.setdefault(name, set()).update(values)
     return traits
-
-
-def _as_named(file: str, sha256: str) -> str:
-    """The name that the user's file had, without the hash by which the run keeps it."""
-    path = Path(file)
-    return path.stem.removesuffix(f"-{sha256[:_SHOWN]}") + path.suffix
 
 
 def _distinct(values: Iterable[Value]) -> Values:

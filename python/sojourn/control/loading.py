@@ -23,13 +23,13 @@ from sojourn.control.vocabulary import HOOKS, OF_FIELD, at
 
 _LARGEST = 10**6
 
-_OURS: Mapping[str, tuple[type[Control | Queue], tuple[str, ...]]] = {
-    "Control": (Control, tuple(Control.__fields__)),
-    "Queue": (Queue, ("__stream__",)),
+_FROM_THE_ENGINE: Mapping[str, tuple[str, ...]] = {
+    "Control": tuple(Control.__fields__),
+    "Queue": ("__stream__",),
 }
-"""What classes are derived from, with what each of their objects has from the engine."""
+"""What each object has from the engine, by what its class is derived from."""
 
-_EITHER = " or ".join(_OURS)
+_EITHER = " or ".join(HOOKS)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def load(
     except (RecursionError, MemoryError):
         raise InputError(one_line(f"{file}: nested too deeply")) from None
     cls, root = namespace[of_class.name], of_class.root.name
-    own = _OURS[root][1]
+    own = _FROM_THE_ENGINE[root]
     if not (isinstance(cls, type) and issubclass(cls, (Control, Queue))):
         raise TypeError(of_class.name)
     return Definition(
@@ -155,7 +155,7 @@ def new(
         InputError: there is no parameter of a name, or a value is not of its type.
     """
     cls = definition.cls
-    of_engine = [_setter(cls, name) for name in _OURS[definition.base][1]]
+    of_engine = [_setter(cls, name) for name in _FROM_THE_ENGINE[definition.base]]
     set_values = [
         (_setter(cls, field.name), _value(definition, field, values)) for field in definition.fields
     ]

@@ -253,6 +253,11 @@ def _kept_code(setting: object) -> str | None:
     return found and found[0]
 
 
+def as_named(kept: str) -> str:
+    """The name that a file of code had when a run kept it as `kept`."""
+    return Path(_CODE.sub(r"\1.py", kept)).name
+
+
 def _without_hashes(setting: object) -> str:
     """A setting as text, the same whatever stands in the files of code that it names."""
     return _SHA256.sub("", _CODE.sub(r"\1.py", str(setting)))
