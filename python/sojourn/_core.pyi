@@ -357,6 +357,10 @@ class Outcome:
         """What stations were doing at certain times; empty where the case asks for none."""
 
     @property
+    def averages(self) -> dict[str, _Column]:
+        """What long flows got in windows of many lengths; empty where there are none."""
+
+    @property
     def figures(self) -> dict[str, int | float | str]:
         """Totals of the case: events, hops, drops, utilisation, the definition of the ideal."""
 

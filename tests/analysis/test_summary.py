@@ -37,7 +37,7 @@ def test_the_contract_of_the_document(tmp_path):
     assert [list(entry) for entry in entries] == [
         [
             *[*KEYS, "p50", "p99.9", "p50_ci95", "p99.9_ci95"],
-            *["p50_ci95_needs", "p99.9_ci95_needs", "max", "cautions"],
+            *["p50_ci95_needs", "p99.9_ci95_needs", "max", "totals", "cautions"],
         ]
     ] * 6
     first = entries[0]
@@ -425,7 +425,15 @@ def test_flows_that_never_end_have_a_goodput_and_nothing_else(tmp_path):
     assert (found.mean, found.max, found.quantiles["p50"]) == (2.5e6, 4e6, 2.5e6)
     low, high = 1.15e6, 3.85e6
     assert found.shares == pytest.approx(
-        {"min": 1e6, "p5": low, "p50": 2.5e6, "p95": high, "spread": high / low, "jain": 100 / 120}
+        {
+            "min": 1e6,
+            "p5": low,
+            "p50": 2.5e6,
+            "p95": high,
+            "spread": high / low,
+            "jain": 100 / 120,
+            "above_mean": 0.5,
+        }
     )
     assert found.flat()["jain"] == found.shares["jain"]
     table = repr(summary)

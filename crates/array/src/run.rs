@@ -31,6 +31,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         bins: &[],
         note: "",
     }],
+    totals: &[],
     told: &[&[
         ("rebuild_ended_ps", "the rebuild was over after"),
         ("rebuilt_blocks", "the rebuild was not over by the end of the run; blocks done:"),
@@ -134,6 +135,7 @@ impl WithDevice for Run<'_> {
         Ok(done.map(|(rows, counts)| Report {
             rows,
             series: Rows::default(),
+            averages: Rows::default(),
             totals: case.totals(&workload, &counts, &known),
         }))
     }

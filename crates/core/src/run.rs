@@ -59,6 +59,8 @@ pub struct Report {
     pub rows: Rows,
     /// States of stations at certain times, where a case asks for them.
     pub series: Rows,
+    /// What long jobs got in windows of many lengths, where a case has such jobs.
+    pub averages: Rows,
     /// Totals by name, with units, and what the ideal is.
     pub totals: Vec<(String, Value)>,
 }

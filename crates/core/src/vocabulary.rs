@@ -14,6 +14,8 @@ pub struct Vocabulary {
     pub lengths: &'static [&'static str],
     /// All kinds of jobs, the most important first.
     pub kinds: &'static [JobKind],
+    /// Totals of a case that stand in a table of their own: a column each, of those that a run has.
+    pub totals: &'static [Metric],
     /// Totals of a run that are printed below its table, behind these words: the first of each list
     /// that a run has.
     pub told: &'static [&'static [(&'static str, &'static str)]],
@@ -38,10 +40,10 @@ pub struct JobKind {
     pub note: &'static str,
 }
 
-/// Something that is measured of a job.
+/// Something that is measured of a job, or of a case.
 #[derive(Debug)]
 pub struct Metric {
-    /// The column of the rows that holds it.
+    /// The column of the rows that holds it, or the total.
     pub column: &'static str,
     /// Its name for users.
     pub name: &'static str,

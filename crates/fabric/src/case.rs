@@ -3,10 +3,10 @@
 use crate::engine::{
     self, Cancelled, Outcome, PacketCounts, Progress, SHORTEST_LOOKAHEAD, Scenario,
 };
-use crate::flow::{Completion, Ideals, Packets};
+use crate::flow::{Completion, Flow, Ideals, Packets};
 use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
-use crate::job::Jobs;
+use crate::job::{Averaging, Jobs};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::Builder;
 use crate::rows::{PART_NAMES, Played, report};
@@ -113,6 +113,7 @@ pub struct Ready {
     pub(crate) memories: Arc<[MemoryPlan]>,
     pub(crate) nic: Arc<[Rate]>,
     pub(crate) jobs: Jobs,
+    pub(crate) averaging: Averaging,
     pub(crate) completion: Completion,
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
@@ -234,12 +235,15 @@ impl FabricCase {
             .collect();
         let jobs = Jobs::new(&drawn?);
         let drained = jobs.last_arrival().map(|last| last + self.drain);
+        let network = Arc::new(graph.network());
+        let averaging = Averaging::new(&jobs.watches, self.round_trip(&network, &jobs));
         Ok(Ready {
             scheme: self.scheme.clone(),
             packets: self.packets.clone(),
             hosts: self.hosts.clone(),
             nic: graph.nics().map(|link| link.rate).collect(),
-            network: Arc::new(graph.network()),
+            network,
+            averaging,
             memories: self.tiers().plans(&graph)?,
             horizon: drained.max(jobs.last_look()).unwrap_or(Time::ZERO),
             jobs,
@@ -248,6 +252,15 @@ impl FabricCase {
             digest_windows: self.window_digest,
             streams,
         })
+    }
+
+    /// The shortest round trip of a full packet of any long flow, in an empty fabric.
+    fn round_trip(&self, network: &Network, jobs: &Jobs) -> Span {
+        let mut ideals = Ideals::new(network, &self.packets);
+        let watched = jobs.watches.iter().map(|watch| jobs.flows[watch.flow as usize]);
+        let packet = watched.map(|flow| Flow { bytes: self.packets.payload.0, ..flow });
+        let trips = packet.map(|flow| ideals.of(&flow, Completion::Sender));
+        trips.min().unwrap_or(Span::ZERO)
     }
 }
 
@@ -276,6 +289,7 @@ impl Ready {
             network: &self.network,
             packets: &self.packets,
             completion: self.completion,
+            averaging: &self.averaging,
         }
     }
 
@@ -293,6 +307,7 @@ impl Ready {
             flows: self.jobs.flows.clone(),
             dependencies: self.jobs.dependencies.clone(),
             watches: self.jobs.watches.clone(),
+            instants: self.averaging.instants.clone(),
             smallest: self.packets.smallest(),
             largest: self.packets.full().max(self.packets.ack.0 as u16),
             trimmed: self.packets.trimmed(),
@@ -343,8 +358,11 @@ impl Ready {
             tallies: vec![Tally::default(); flows.len()],
             began: Vec::new(),
             watched: Vec::new(),
+            progress: Vec::new(),
+            delivered: Vec::new(),
             counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
+            port_peaks: Vec::new(),
             samples: Vec::new(),
             busy: vec![Span::ZERO; self.network.links.len()],
             ended: last.copied().unwrap_or(self.horizon),

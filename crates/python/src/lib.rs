@@ -182,13 +182,15 @@ fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'p
     Ok(dict)
 }
 
-/// The results of a replication: columns of jobs, series, totals.
+/// The results of a replication: columns of jobs, series, averages, totals.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Outcome {
     #[pyo3(get)]
     columns: Py<PyDict>,
     #[pyo3(get)]
     series: Py<PyDict>,
+    #[pyo3(get)]
+    averages: Py<PyDict>,
     #[pyo3(get)]
     figures: Py<PyDict>,
 }
@@ -197,10 +199,12 @@ impl Outcome {
     fn new(py: Python<'_>, report: study::Report) -> PyResult<Outcome> {
         let columns = self::columns(py, report.rows)?;
         let series = self::columns(py, report.series)?;
+        let averages = self::columns(py, report.averages)?;
         let figures = settings(py, &report.totals)?;
         Ok(Outcome {
             columns: columns.unbind(),
             series: series.unbind(),
+            averages: averages.unbind(),
             figures: figures.unbind(),
         })
     }

@@ -6,7 +6,7 @@ use sojourn_core::{JobKind, Metric, SizeBin};
 
 /// The vocabularies of all models as JSON, by the models' names: `{"work": [[unit, total], ...],
 /// "percentiles": [...], "lengths": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
-/// "note"}, ...], "told": [[[total, words], ...], ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a bin `{"name",
+/// "note"}, ...], "totals": [metric, ...], "told": [[[total, words], ...], ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a bin `{"name",
 /// "above", "upto"}` with null for no upper end.
 pub fn vocabulary() -> String {
     let of_models: Map<String, Json> = MODELS
@@ -19,6 +19,7 @@ pub fn vocabulary() -> String {
                 "percentiles": words.percentiles,
                 "lengths": words.lengths,
                 "kinds": kinds,
+                "totals": words.totals.iter().map(metric).collect::<Vec<_>>(),
                 "told": words.told,
             });
             (model.name.to_owned(), words)

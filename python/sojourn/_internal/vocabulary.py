@@ -14,6 +14,7 @@ ALL_SIZES = "all"
 
 MISSED = "missed_deadline"
 GOODPUT = "goodput_bps"
+RECEIVED = "received_bytes"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class Vocabulary:
 
     `work` are the units that a benchmark counts, and for each the total of a run that holds the
     count: the first that is not zero. `percentiles`, in per cent, are shown where none are asked
-    for. `lengths` are the parameters that say how many jobs arrive. `told` are totals that are said
+    for. `lengths` are the parameters that say how many jobs arrive, or how long they are measured.
+    `totals` are those of a case that stand in a table of their own. `told` are totals that are said
     below a table, each with its words: of each list the first that a run has.
     """
 
@@ -95,6 +97,7 @@ class Vocabulary:
     percentiles: tuple[float, ...]
     lengths: tuple[str, ...]
     kinds: dict[str, JobKind]
+    totals: tuple[Metric, ...]
     told: tuple[dict[str, str], ...]
 
 
@@ -106,7 +109,7 @@ _TIMES = (
     Metric("sojourn_ps", "sojourn time", "ms", PS_PER_MS, shown=True),
     Metric("slowdown", "slowdown", "", 1, shown=True),
 )
-_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, ())
+_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, (), ())
 
 
 @cache
@@ -189,5 +192,6 @@ def _vocabulary(words: dict) -> Vocabulary:  # type: ignore[type-arg]
             )
             for kind in words["kinds"]
         },
+        totals=tuple(Metric(**metric) for metric in words["totals"]),
         told=tuple(map(dict, words["told"])),
     )

@@ -20,6 +20,7 @@ _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
 _BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
 _BEYOND = 10
+_RECEIVED = "received_share_of_link"
 _NAMED = 3
 # Counts of what in a trace was left out or is elsewhere than it was.
 _CHANGED = ("trace_lines_of_", "trace_other_", "trace_requests_")
@@ -41,6 +42,7 @@ def of_run(run: StoredRun) -> list[str]:
         *doubted(run.ledger),
         *replayed(run.ledger),
         *saturated(run.ledger),
+        *beyond_the_link(run.ledger),
         *disturbed(run.ledger),
     ]
 
@@ -119,6 +121,22 @@ def saturated(ledger: Ledger) -> list[str]:
         f"a {'port' if is_port else 'station'} is busy all the time{_of(cases)}:"
         f" the load is at its capacity or over it{', or a few flows fill it' if is_port else ''}"
         for is_port, cases in found.items()
+    ]
+
+
+def beyond_the_link(ledger: Ledger) -> list[str]:
+    """What is said of cases in which long flows seem to get more than a host's link carries."""
+    shares = {
+        record.key: float(record.figures[_RECEIVED])
+        for record in ledger
+        if float(record.figures.get(_RECEIVED, 0)) > 1
+    }
+    if not shares:
+        return []
+    cases = [record.axes for record in ledger if record.key in shares]
+    return [
+        f"the goodputs of a host's flows sum to {max(shares.values()):.1%} of what its link can"
+        f" carry{_of(cases)}: they are not what the host received"
     ]
 
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
+from sojourn.analysis.fairness import STATISTICS, Shares, TooShort
 from sojourn.analysis.observed import Needs, Observed
 from sojourn.analysis.sample import Group, Sample
-from sojourn.analysis.statistics import Interval, Values, jain
+from sojourn.analysis.statistics import Interval, Values
 from sojourn.store.ledger import Value
 
 MEAN = "mean"
@@ -31,9 +32,9 @@ class MetricSummary:
     missed theirs. One that did not finish missed its own, so that here `n` counts it too.
 
     The metric `goodput_bps`, in bits a second, is about flows that never end, and there is no
-    other about them. `shares` says how evenly they share: `min`, `p5`, `p50` and `p95`, `spread`
-    (p95 over p5; None where p5 is zero) and `jain`, Jain's fairness index. For other metrics it
-    is empty.
+    other about them. `shares` says what they got, `min`, `p5`, `p50` and `p95`, and how evenly they
+    share over the whole measuring window (`fairness.Shares`): `spread`, `jain` and `above_mean`,
+    None where `too_short` says why these are not told. For other metrics it is empty.
     """
 
     case: dict[str, Value | None]
@@ -51,6 +52,7 @@ class MetricSummary:
     max: float | None
     needs: dict[str, Needs] = field(default_factory=dict)
     shares: dict[str, float | None] = field(default_factory=dict)
+    too_short: TooShort | None = None
 
     def numbers(self) -> Iterator[tuple[str, float | None, Interval | None]]:
         """The name, the value and the interval of each number that says where jobs lie."""
@@ -74,6 +76,7 @@ class MetricSummary:
             "ci95_needs": _needed(self.needs, MEAN),
             "ci_method": self.ci_method,
             **self.shares,
+            **self._fairness_needs(),
             **self.quantiles,
             **{
                 f"{name}_ci95": interval and list(interval)
@@ -82,6 +85,11 @@ class MetricSummary:
             **{f"{name}_ci95_needs": _needed(self.needs, name) for name in self.quantiles},
             "max": self.max,
         }
+
+    def _fairness_needs(self) -> dict[str, object]:
+        if not self.shares:
+            return {}
+        return {"fairness_needs": self.too_short and self.too_short.to_dict()}
 
 
 def bins_of(kind: JobKind, samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
@@ -133,6 +141,9 @@ def metric_summary(
     intervals = dict(zip(names, map(_with_value, ends, [mean, *quantiles]), strict=True))
     ci95 = intervals.pop(MEAN)
     _, unfinished, early = sample.counts()
+    shared = metric == GOODPUT and values.size > 0
+    figures = [part.record.figures for part in sample.parts]
+    too_short = TooShort.of(figures) if shared else None
     return MetricSummary(
         case=group.case,
         kind=group.kind,
@@ -148,7 +159,8 @@ def metric_summary(
         quantiles_ci95=intervals,
         needs={name: needs for name, (_, needs) in zip(names, found, strict=True) if needs},
         max=float(values.max()) if values.size else None,
-        shares=_shares(values) if metric == GOODPUT and values.size else {},
+        shares=_shares(observed, values, told=too_short is None) if shared else {},
+        too_short=too_short,
     )
 
 
@@ -168,16 +180,13 @@ def _needed(needs: dict[str, Needs], name: str) -> dict[str, object] | None:
     return needs[name].to_dict() if name in needs else None
 
 
-def _shares(values: Values) -> dict[str, float | None]:
+def _shares(observed: Observed, values: Values, *, told: bool) -> dict[str, float | None]:
+    """What long flows got, of all runs together, and the mean of how evenly they share in each."""
     low, middle, high = np.percentile(values, [5, 50, 95]).tolist()
-    return {
-        "min": float(values.min()),
-        "p5": low,
-        "p50": middle,
-        "p95": high,
-        "spread": high / low if low > 0 else None,
-        "jain": jain(values),
-    }
+    runs = [run for case in observed.cases for run in case.runs if run.size]
+    shares = Shares.mean([Shares.of(run[np.newaxis]) for run in runs])
+    evenness = {name: getattr(shares, name) if told else None for name in STATISTICS}
+    return {"min": float(values.min()), "p5": low, "p50": middle, "p95": high, **evenness}
 
 
 def percentile_name(percentile: float) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, picoseconds
-from sojourn._internal.vocabulary import GOODPUT, MISSED
+from sojourn._internal.vocabulary import GOODPUT, MISSED, RECEIVED
 from sojourn.analysis.observed import Observed, Series
 from sojourn.analysis.run_length import WARM_UP, Queue, instants
 from sojourn.analysis.run_length import warmup as start_of
@@ -34,8 +34,8 @@ class Jobs:
 
     `metrics` hold NaN where a job has none: of `TIMES` where it did not finish, of `MISSED` where
     it has no deadline, and otherwise 1 if it was not done by then and 0 if it was; of `GOODPUT`
-    where it was not measured over a window. `early` marks the warm-up, in which no job is that
-    has a separate window; `late` jobs with an end that were not done when the last one arrived.
+    where it was not measured over a window; of `RECEIVED` where it is not known. `early` marks the
+    warm-up, in which no job is that has a separate window; `late` jobs with an end that were not done when the last one arrived.
     `jobs` are all of the case, of other kinds too, but those that are left out beyond 5 %;
     `instants` are their different times of arrival.
     """
@@ -222,7 +222,7 @@ def _read(
     """The jobs of one case and replication, split by dictionary columns of the rows."""
     path = directory.rows(*record.key)
     due = ["deadline_ps", "finished_ps"] if rows.holds(path, "deadline_ps") else []
-    measured = [GOODPUT] if rows.holds(path, GOODPUT) else []
+    measured = [name for name in (GOODPUT, RECEIVED) if rows.holds(path, name)]
     wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *TIMES, *due, *measured])
     table = rows.read(path, list(wanted))
     if table.num_rows != record.jobs:
@@ -232,7 +232,9 @@ def _read(
     metrics = {name: rows.numbers(table[name]).astype(np.float64) for name in TIMES}
     nothing = np.full(arrived.size, np.nan)
     metrics[MISSED] = _missed(table) if due else nothing
-    metrics[GOODPUT] = rows.numbers(table[GOODPUT]) if measured else nothing
+    for name in (GOODPUT, RECEIVED):
+        own = rows.numbers(table[name]) if name in measured else nothing
+        metrics[name] = own.astype(np.float64)
     ends = np.isnan(metrics[GOODPUT])
     if given_ps is None:
         given_ps = start_of(arrived)[1] if warmup else 0

@@ -22,8 +22,10 @@ from sojourn.analysis.metric_summary import (
 )
 from sojourn.analysis.observed import UNSTEADY
 from sojourn.analysis.sample import Group, Warmup, groups_of
+from sojourn.analysis.totals import Totals, totals
+from sojourn.analysis.unfinished import Unfinished, unfinished
 from sojourn.store.columns import Columns
-from sojourn.store.ledger import Ledger
+from sojourn.store.ledger import Ledger, Value
 from sojourn.store.stored_run import StoredRun
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ class Summary:
     them; `cautions` what to know before trusting the numbers;
     `longer` is the command that makes the runs `TIMES` as long, or what to do in its place, and
     `repeated` that for `TIMES` replications in all;
-    `missing` counts the cases of the study that are not finished yet, and so are in no estimate.
+    `missing` counts the cases of the study that are not finished yet, and so are in no estimate;
+    `totals` are those of each group's cases, `received` says what came of unfinished jobs.
     """
 
     title: str
@@ -53,6 +56,8 @@ class Summary:
     cautions: tuple[str, ...]
     warmup: Warmup
     missing: int
+    totals: tuple[Totals, ...]
+    received: tuple[Unfinished, ...]
     estimates: tuple[MetricSummary, ...]
 
     def __iter__(self) -> Iterator[MetricSummary]:
@@ -63,7 +68,20 @@ class Summary:
 
     def to_list(self) -> list[dict[str, object]]:
         """What `sojourn show --json` prints: each estimate with what to know before trusting it."""
-        return [{**e.flat(), "cautions": list(self.cautions)} for e in self.estimates]
+        return [{**e.flat(), **self._beside(e)} for e in self.estimates]
+
+    def _beside(self, estimate: MetricSummary) -> dict[str, object]:
+        """What stands beside an estimate: totals, what came of unfinished jobs, cautions."""
+        of = estimate.case, estimate.kind
+        received = [own.flat() for own in self.received if (own.case, own.kind) == of]
+        beside: dict[str, object] = {"totals": self.totals_of(estimate.case)}
+        if received:
+            beside["received_of_unfinished"] = received[0]
+        return {**beside, "cautions": list(self.cautions)}
+
+    def totals_of(self, case: Mapping[str, Value | None]) -> dict[str, float]:
+        """The totals of a group's cases, by name."""
+        return next((own.values for own in self.totals if own.case == case), {})
 
     def tidy(self) -> "pd.DataFrame":
         """A data frame with a number a row, as plotting libraries want it.
@@ -117,9 +135,12 @@ class Summary:
                 elif name.endswith("ci95_needs"):
                     needs = value if isinstance(value, dict) else {}
                     record |= {f"{name}_{of}": needs.get(of) for of in ("jobs", "replications")}
+                elif name == "fairness_needs":
+                    needs = value if isinstance(value, dict) else {}
+                    record["fairness_needs_window_s"] = needs.get("window_s")
                 else:
                     record[name] = value
-            records.append(record)
+            records.append(record | self.totals_of(estimate.case))
         return records
 
 
@@ -166,12 +187,16 @@ def summarise(
     chosen = [columns.find(name) for name in dict.fromkeys(columns.apart if by is None else by)]
     chosen_percentiles = [*dict.fromkeys(round(p, DIGITS) for p in percentiles or ())]
     estimates: list[MetricSummary] = []
-    growing, together = [], []
+    growing, together, received = [], [], []
+    found_totals: dict[tuple[object, ...], Totals] = {}
     for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
         if not chosen_percentiles:
             chosen_percentiles = [*vocabulary.of_kinds([group.kind]).percentiles]
         found = [*_of_group(group, chosen_percentiles)]
+        received.append(unfinished(group))
         together.append({part.case for part in group.sample.parts})
+        records = {part.record.key: part.record for part in group.sample.parts}
+        found_totals[tuple(group.case.values())] = totals(group.case, group.kind, records.values())
         if cautions.grows(group.sample):
             growing.append(group.case)
             found = [replace(e, needs=dict.fromkeys(e.needs, UNSTEADY)) for e in found]
@@ -180,7 +205,7 @@ def summarise(
     kinds = {e.kind for e in estimates}
     return Summary(
         title=run.title,
-        longer=_longer(run),
+        longer=longer(run),
         repeated=_repeated(run),
         by=tuple(column.label for column in chosen),
         percentiles=tuple(percentile_name(percentile) for percentile in chosen_percentiles),
@@ -195,12 +220,14 @@ def summarise(
         ),
         warmup=warmup,
         missing=run.missing,
+        totals=tuple(own for own in found_totals.values() if own.values),
+        received=tuple(own for own in received if own),
         estimates=tuple(estimates),
     )
 
 
-def _longer(run: StoredRun) -> str:
-    """How the runs are made `TIMES` as long."""
+def longer(run: StoredRun) -> str:
+    """How the runs are made `TIMES` as long: a command, or what to do in its place."""
     records = [*run.ledger]
     known = {name for record in records for name in record.parameters}
     paths = [path for m in vocabulary.models().values() for path in m.lengths if path in known]

@@ -12,6 +12,7 @@ from sojourn.analysis.summary import summarise
 from sojourn.store.stored_run import StoredRun
 
 if TYPE_CHECKING:
+    from sojourn.analysis.fairness import Fairness
     from sojourn.presentation.style import Picture
 
 
@@ -93,6 +94,30 @@ class Run(StoredRun):
             warmup=warmup,
         )
 
+    def fairness(
+        self, over: Sequence[str] | str | None = None, *, by: Sequence[str] | str | None = None
+    ) -> "list[Fairness]":
+        """How evenly long flows share, by the time over which their goodput is averaged.
+
+        Args:
+            over: averaging times, such as `"500ms"`, one or several; by default all that the run
+                has, ten a decade from a round trip to the whole measuring window.
+            by: columns to group by, the swept axes by default.
+
+        Returns:
+            An entry for each group and averaging time; `.shares` has `spread` (p95/p5), `jain` and
+            `above_mean`, `.ci95` their 95 % intervals over replications. `.shares` is None where
+            the measuring window is too short, and `.withheld` says how long it has to be.
+
+        Raises:
+            InputError: no flow of the run was measured over a window; no average over a time that
+                was asked for, or near it; an unknown column; an unreadable file.
+        """
+        from sojourn.analysis.fairness import fairness
+
+        times = [over] if isinstance(over, str) else over
+        return fairness(self, times, by=[by] if isinstance(by, str) else by)
+
     def plot(
         self,
         kind: str | None = None,
@@ -108,7 +133,8 @@ class Run(StoredRun):
             kind: `"slowdown"` or `"time"`: mean and 99th percentile against `x`; `"cdf"`: the
                 distribution at one value of `x`, of what is asked first of each kind of job;
                 `"missed"`: the share of missed deadlines against `x`; `"goodput"`: how flows that
-                never end share bandwidth, at one value of `x`. By default the first that answers
+                never end share bandwidth, at one value of `x`; `"fairness"`: how evenly they do,
+                against the averaging time. By default the first that answers
                 what is asked of the run's jobs.
             x: the column along the axis, by default the load or the first axis with numbers.
             by: columns that make one line each, by default the other axes.

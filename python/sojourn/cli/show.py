@@ -2,12 +2,17 @@
 
 import csv
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn._internal.errors import InputError
 from sojourn.cli import options, output
+
+if TYPE_CHECKING:
+    from sojourn.store.stored_run import StoredRun
 
 
 @click.command(short_help="Show a run as a table.")
@@ -15,6 +20,11 @@ from sojourn.cli import options, output
 @click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
 @options.asked_percentiles
 @options.warmup
+@click.option(
+    "--over",
+    metavar="TIME,...",
+    help="How evenly long flows share, over these averaging times, such as 0.5s,2s.",
+)
 @output.as_json
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line of CSV an estimate.")
 def show(
@@ -23,6 +33,7 @@ def show(
     by: str | None,
     percentiles: str | None,
     warmup: bool | str,
+    over: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -35,21 +46,50 @@ def show(
     from sojourn.presentation.tables import show as print_table
     from sojourn.store.stored_run import StoredRun
 
+    if as_json and as_csv:
+        raise InputError("show: expected one of --json and --csv")
+    opened = StoredRun.open(run)
+    if over is not None:
+        if percentiles is not None:
+            raise InputError("show: --percentiles has no effect with --over; leave one out")
+        _fairness(opened, options.names(over) or [], options.names(by), as_json, as_csv)
+        return
     summary = summarise(
-        StoredRun.open(run),
+        opened,
         by=options.names(by),
         percentiles=options.percentiles(percentiles),
         warmup=warmup,
     )
-    if as_json and as_csv:
-        raise InputError("show: expected one of --json and --csv")
     if as_csv:
-        records = summary.to_records()
-        names = dict.fromkeys(name for record in records for name in record)
-        lines = csv.DictWriter(sys.stdout, [*names], lineterminator="\n")
-        lines.writeheader()
-        lines.writerows(records)
+        _write_csv(summary.to_records())
     elif as_json:
         output.document(summary)
     else:
         print_table(summary)
+
+
+def _fairness(
+    run: "StoredRun",
+    over: Sequence[str],
+    by: Sequence[str] | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Show how evenly long flows share over some averaging times."""
+    from sojourn.analysis import fairness, summary
+    from sojourn.presentation.fairness import show as print_table
+
+    found = fairness.fairness(run, over, by=by)
+    if as_csv:
+        _write_csv([own.record() for own in found])
+    elif as_json:
+        output.document([own.flat() for own in found])
+    else:
+        print_table(run.title, found, summary.longer(run))
+
+
+def _write_csv(records: Sequence[Mapping[str, object]]) -> None:
+    names = dict.fromkeys(name for record in records for name in record)
+    lines = csv.DictWriter(sys.stdout, [*names], lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(records)

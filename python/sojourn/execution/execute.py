@@ -206,6 +206,7 @@ class Threads:
             outcome.columns,
             outcome.figures,
             series=outcome.series,
+            averages=outcome.averages,
             wall_s=wall,
             cpu_s=cpu,
         )

@@ -26,6 +26,7 @@ class Outcome:
     replication: int
     columns: Mapping[str, Column]
     series: Mapping[str, Column]
+    averages: Mapping[str, Column]
     figures: Mapping[str, Value]
     wall_s: float
     cpu_s: float
@@ -43,7 +44,16 @@ def simulated(case: Case, replication: int, progress: Progress | None = None) ->
     wall, cpu = time.perf_counter(), time.thread_time()
     found = case.run(replication, progress or Progress())
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    return Outcome(case.index, replication, found.columns, found.series, found.figures, wall, cpu)
+    return Outcome(
+        case=case.index,
+        replication=replication,
+        columns=found.columns,
+        series=found.series,
+        averages=found.averages,
+        figures=found.figures,
+        wall_s=wall,
+        cpu_s=cpu,
+    )
 
 
 def kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Record:
@@ -55,6 +65,7 @@ def kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Record:
         outcome.columns,
         outcome.figures,
         series=outcome.series,
+        averages=outcome.averages,
         wall_s=outcome.wall_s,
         cpu_s=outcome.cpu_s,
     )
@@ -68,14 +79,17 @@ def keep(
     figures: Mapping[str, Value],
     *,
     series: Mapping[str, Column] | None = None,
+    averages: Mapping[str, Column] | None = None,
     wall_s: float,
     cpu_s: float,
 ) -> Record:
-    """Write the rows of a case, before them its time series, and give its line for the ledger."""
-    if series:
-        path = directory.series(case.index, replication)
-        path.parent.mkdir(exist_ok=True)
-        rows.write(rows.table_of(case.index, replication, series), path)
+    """Write the rows of a case, before them its series and averages; its line for the ledger."""
+    key = case.index, replication
+    beside = {directory.series(*key): series, directory.averages(*key): averages}
+    for path, columns_beside in beside.items():
+        if columns_beside:
+            path.parent.mkdir(exist_ok=True)
+            rows.write(rows.table_of(*key, columns_beside), path)
     table = rows.table_of(case.index, replication, columns)
     warmup_jobs, warmup_ps = warmup(rows.numbers(table["arrived_ps"]))
     rows.write(table, directory.rows(case.index, replication))

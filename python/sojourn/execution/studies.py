@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sojourn._core import Case, Study
+from sojourn._core import Case, Study, quantity
 from sojourn._internal import build, classes
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
@@ -132,11 +132,18 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
     parameters = study.cases()[0].parameters
     found = [path for path in models()[study.model].lengths if path in parameters]
     if not found:
-        raise InputError("--more: the study has no number of jobs that could be larger")
+        raise InputError("--more: the study has no number of jobs or window that could be larger")
     for path in found:
         if len({case.parameters[path] for case in study.cases()}) > 1:
             raise InputError(f"--more: {path} is swept; expected one number of jobs")
-    return [(path, str(ceil(float(parameters[path]) * times))) for path in found]
+    return [(path, _longer(parameters[path], times)) for path in found]
+
+
+def _longer(length: object, times: float) -> str:
+    """A number of jobs, or a time to measure for, so many times as long."""
+    if isinstance(length, str):
+        return f"{ceil(quantity(length) * times)}ps"
+    return str(ceil(float(str(length)) * times))
 
 
 def fresh_seed(study: Study, times: float) -> int:

@@ -11,7 +11,7 @@ from sojourn.analysis.summary import incomplete
 from sojourn.presentation import style
 from sojourn.presentation.axes import Layout, label
 from sojourn.presentation.style import Picture
-from sojourn.store.columns import groups
+from sojourn.store.columns import Column, groups
 from sojourn.store.ledger import Ledger
 from sojourn.store.stored_run import StoredRun
 
@@ -55,6 +55,18 @@ def groups_at(
     Raises:
         InputError: no such value along x, or nothing is swept; rows that cannot be read.
     """
+    title, ledger, by = lines_at(run, layout, at)
+    return title, list(groups_of(run.directory, ledger, by, warmup=warmup))
+
+
+def lines_at(
+    run: StoredRun, layout: Layout, at: str | float | None
+) -> tuple[str, Ledger, list[Column]]:
+    """A picture's title, the cases in it, and the columns whose values make a line each.
+
+    Raises:
+        InputError: no such value along x, or nothing is swept.
+    """
     ledger, by, title = run.ledger, list(layout.by), run.title
     if layout.x and (layout.numeric or at is not None):
         value = layout.value(at)
@@ -64,7 +76,7 @@ def groups_at(
         raise InputError(f"no case at {at}: nothing is swept")
     elif layout.x:
         by.append(layout.x)
-    return title, list(groups_of(run.directory, ledger, by, warmup=warmup))
+    return title, ledger, by
 
 
 def steps(values: Values) -> tuple[Values, Values]:

@@ -1,6 +1,7 @@
 """Pictures of a run: completion times and missed deadlines against a swept column, and CDFs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,13 +22,15 @@ from sojourn._internal.vocabulary import (
     sizes,
     whole,
 )
+from sojourn.analysis import fairness
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.sample import Warmup
 from sojourn.analysis.statistics import Interval, Values
 from sojourn.analysis.summary import bins_of_groups, ideals, summarise
 from sojourn.presentation import style
 from sojourn.presentation.axes import LOG_FROM, Layout, draw_names, label
-from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, note
+from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, lines_at, note
+from sojourn.presentation.fairness import draw as draw_fairness
 from sojourn.presentation.style import Picture
 from sojourn.store import rows
 from sojourn.store.stored_run import StoredRun
@@ -202,6 +205,14 @@ def _cdf(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warmup)
     return picture
 
 
+def _fairness(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmup) -> Picture:
+    """How evenly long flows share, against the time over which their goodput is averaged."""
+    title, ledger, by = lines_at(run, layout, at)
+    names = [column.label for column in by]
+    found = fairness.fairness(replace(run, ledger=ledger), by=names)
+    return draw_fairness(title, found, names)
+
+
 def _is_in(e: MetricSummary, kind: JobKind | None, size_bin: str) -> bool:
     """Whether a number is of a panel's kind of job, or of any, and of its sizes."""
     return e.bin == size_bin and (kind is None or kind_of(e.kind) == kind)
@@ -213,6 +224,7 @@ KINDS: dict[str, Callable[[StoredRun, Layout, str | float | None, Warmup], Pictu
     "cdf": _cdf,
     "missed": _missed,
     "goodput": goodput,
+    "fairness": _fairness,
 }
 # what slowdown and cdf were called before arrays and mail had other words
 _EARLIER = {"fct": "slowdown", "qct": "cdf"}
@@ -235,6 +247,7 @@ def kinds(run: StoredRun) -> tuple[str, ...]:
         "cdf": timed,
         "missed": any(rows.holds(path, "deadline_ps") for path in paths),
         "goodput": any(rows.holds(path, GOODPUT) for path in paths),
+        "fairness": any(fairness.is_told(run, record) for record in run.ledger),
     }
     return tuple(kind for kind in KINDS if there.get(kind))
 

@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from math import inf
 
 from sojourn._internal.terminal import print_lines, print_table
-from sojourn._internal.units import bracketed, count, factor, number
+from sojourn._internal.units import BYTES_PER_MB, bracketed, count, factor, number
 from sojourn._internal.vocabulary import (
     ALL_SIZES,
     GOODPUT,
@@ -21,9 +21,11 @@ from sojourn._internal.vocabulary import (
     order,
     size,
 )
+from sojourn.analysis.fairness import STATISTICS
 from sojourn.analysis.metric_summary import MEAN, MetricSummary
 from sojourn.analysis.observed import Needs
 from sojourn.analysis.summary import TIMES, Summary, incomplete
+from sojourn.analysis.totals import asked
 from sojourn.store.ledger import written
 
 
@@ -37,7 +39,8 @@ def notes(summary: Summary) -> list[str]:
         lines.append(f"slowdown: {' or '.join(times)} / ideal; " + "; or ".join(summary.ideals))
     lines += dict.fromkeys(kind.note for kind in kinds if kind.note)
     if GOODPUT in shown:
-        lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
+        lines.append(JAIN)
+        lines += not_told(summary)
     own = [e for e in summary if e.ci95 and e.metric == kind_of(e.kind).main.column]
     methods = Counter(str(e.ci_method) for e in own)
     lines += summary.told
@@ -56,6 +59,10 @@ def notes(summary: Summary) -> list[str]:
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
     if any(estimate.metric == MISSED for estimate in summary):
         lines.append("missed: jobs with a deadline that were not done by then, unfinished ones too")
+    if summary.totals:
+        lines.append(
+            "totals: counts are the mean of the runs, memory is the most that waited in one"
+        )
     if summary.missing:
         lines.append(incomplete(summary.missing))
     return [*lines, *(f"caution: {line}" for line in summary.cautions)]
@@ -91,6 +98,21 @@ def withheld(summary: Summary) -> list[str]:
     for words, name in said:
         told.setdefault(words, []).append(name)
     return [f"no interval of {', '.join(names)}{words}" for words, names in told.items()]
+
+
+def not_told(summary: Summary) -> list[str]:
+    """Why no fairness is told of some flows, and what would have to be run for it."""
+    found = [e.too_short for e in summary if e.too_short]
+    if not found:
+        return []
+    worst = max(found, key=lambda own: own.times)
+    lines = sum(bool(e.shares) for e in summary)
+    many = "" if len(found) == lines else f" in {len(found)} of {count(lines, 'line')}"
+    command = summary.longer.replace(TIMES, factor(worst.times))
+    return [f"no fairness{many}: {worst.why} ({command})"]
+
+
+JAIN = "Jain: fairness index, 1 where all flows get the same, 1/n where one gets all"
 
 
 def _worst(found: Sequence[Needs]) -> Needs:
@@ -157,10 +179,41 @@ def tables(summary: Summary) -> list[Table]:
     together: dict[tuple[Metric, ...], list[JobKind]] = {}
     for kind in map(kind_of, _kinds(summary)):
         together.setdefault(kind.shown, []).append(kind)
-    return [
+    of_jobs = [
         (_goodputs if metrics[0].column == GOODPUT else _times)(summary, metrics, kinds)
         for metrics, kinds in together.items()
     ]
+    return [*of_jobs, *_received(summary), *_totals(summary)]
+
+
+def _received(summary: Summary) -> list[Table]:
+    """How much of unfinished jobs was received, where that is known."""
+    if not summary.received:
+        return []
+    groups = []
+    for own in summary.received:
+        case = ["" if value is None else written(value) for value in own.case.values()]
+        sizes = [own.mean, *own.quantiles.values()]
+        cells = [f"{own.n:,}", *(number(size / BYTES_PER_MB) for size in sizes)]
+        groups.append([[*case, kind_of(own.kind).label, *cells, number(100 * own.share)]])
+    heads = ["n", "received, mean [MB]", *summary.received[0].quantiles, "of their size [%]"]
+    return [Table([*summary.by, "unfinished", *heads], len(heads), groups)]
+
+
+def _totals(summary: Summary) -> list[Table]:
+    """The totals of each case, where its model's users ask for some."""
+    named = {name for own in summary.totals for name in own.values}
+    metrics = [metric for kind in _kinds(summary)[:1] for metric in asked(kind)]
+    metrics = [metric for metric in metrics if metric.column in named]
+    if not metrics:
+        return []
+    groups = []
+    for own in summary.totals:
+        case = ["" if value is None else written(value) for value in own.case.values()]
+        cells = [_cell(own.values.get(metric.column), metric) for metric in metrics]
+        groups.append([[*case, f"{own.runs:,}", *cells]])
+    heads = [*summary.by, "runs", *(metric.title for metric in metrics)]
+    return [Table(heads, len(metrics) + 1, groups)]
 
 
 def _kinds(summary: Summary) -> list[str]:
@@ -249,13 +302,17 @@ def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKi
             _cell(estimate.mean, metric),
             *([_interval(estimate, metric)] if intervals else []),
             *(_cell(known[name], metric) for name in names),
-            *("-" if v is None else number(v) for v in map(known.get, ("spread", "jain"))),
+            *("-" if v is None else number(v) for v in map(known.get, STATISTICS)),
         ]
         kind = [kind_of(estimate.kind).label] if named else []
         lines.append([[*_case(estimate), *kind, *cells]])
     heads = [*summary.by, *(["kind"] if named else []), "n"]
     heads += [f"{metric.name} mean{metric.bracketed}", *([_INTERVAL] if intervals else [])]
-    return Table([*heads, *names, "p95/p5", "Jain"], len(names) + 4 + intervals, lines)
+    return Table([*heads, *names, *EVENNESS], len(names) + 5 + intervals, lines)
+
+
+EVENNESS = ("p95/p5", "Jain", "above mean")
+"""The heads of the columns that say how evenly long flows share (`STATISTICS`)."""
 
 
 _INTERVAL = "95 % interval"

@@ -110,6 +110,8 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
     notes = [f"accepted {_accepted(claim)}: {claim.because}"]
     if measured.lacking:
         notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
+    elif measured.too_short:
+        notes.append(f"not judged: {measured.too_short.why}")
     elif not measured.points:
         notes.append("not measured: no job of this size finished")
     else:

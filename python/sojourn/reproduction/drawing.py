@@ -14,6 +14,7 @@ from sojourn.analysis.summary import ideals
 from sojourn.presentation import style
 from sojourn.presentation.axes import Layout
 from sojourn.presentation.cdf_plots import steps
+from sojourn.presentation.fairness import draw_statistic, finish_panel
 from sojourn.presentation.plots import draw_points, fit_axes
 from sojourn.presentation.style import Picture
 from sojourn.reproduction.days import draw_day
@@ -48,7 +49,7 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
     drawn = [results[panel.run] for panel in figure.panels]
     against_ideal = any(p.what.metric == "slowdown" and not p.day for p in figure.panels)
     said = [text for result in drawn for text in ideals(result.run.ledger) if against_ideal]
-    bars = any(not panel.distribution and not panel.day for panel in figure.panels)
+    bars = any(not (panel.distribution or panel.day or panel.averaging) for panel in figure.panels)
     bar_note = ["bars: 95 % intervals, where the run is long enough for one"] if bars else []
     words = dict.fromkeys(
         known.words
@@ -80,6 +81,7 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
                 draw_day(panel, result)
             else:
                 drawn_by = _draw_distribution if content.distribution else _draw
+                drawn_by = _draw_averages if content.averaging else drawn_by
                 metric = content.what.words
                 term = figure.terms.get(metric.column, metric.name)
                 drawn_by(panel, content, result, places, term)
@@ -94,7 +96,7 @@ def _curves(content: Panel, result: Result) -> Iterator[tuple[str, str, Value | 
     if content.day:
         return
     lines = content.lines or tuple(result.lines)
-    if not content.distribution:
+    if not (content.distribution or content.averaging):
         yield from ((name, line, None) for name, line in zip(_apart(lines), lines, strict=True))
         return
     values = content.at or tuple(result.values)
@@ -183,6 +185,18 @@ def _draw_distribution(
         panel.set_xlim(left=0)
     elif panel.has_data():
         style.logarithmic(panel, "x")
+
+
+def _draw_averages(
+    panel: Axes, content: Panel, result: Result, places: Mapping[str, int], term: str
+) -> None:
+    """How evenly long flows share, against the averaging time; nothing where it is not told."""
+    statistic = content.what.statistic
+    for name, line, value in _curves(content, result):
+        found = result.fairness(line, value or 0, content.what.jobs, None)
+        draw_statistic(panel, found, statistic, name, places[name])
+    finish_panel(panel, statistic)
+    panel.set_ylabel(f"{term}, {panel.get_ylabel()}")
 
 
 def _distribution(

@@ -48,7 +48,9 @@ class Panel:
     """One panel of a figure: a quantity along the run's axis, or how it is distributed.
 
     It has a curve for each of `lines`, by default all of the run; of a distribution one for each
-    line at each value of `at`, by default at all. `day` draws a list's first day instead.
+    line at each value of `at`, by default at all. `day` draws a list's first day instead,
+    `averaging` how evenly long flows share against the averaging time, at each value of `at`: the
+    statistic is one of `fairness.STATISTICS`.
     """
 
     run: str
@@ -56,6 +58,7 @@ class Panel:
     what: Quantity
     distribution: bool = False
     day: bool = False
+    averaging: bool = False
     at: tuple[Value, ...] = ()
     lines: tuple[str, ...] = ()
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sojourn._core import Case, Study, quantity
-from sojourn._internal.vocabulary import ALL_SIZES, JobKind, Metric, kind_of
+from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, JobKind, Metric, kind_of
 from sojourn.analysis.exact import Distribution, Known, distribution, known
+from sojourn.analysis.fairness import Fairness, TooShort, of_records
 from sojourn.analysis.intervals import BATCHES, sectioned_interval
 from sojourn.analysis.observed import Observed
 from sojourn.analysis.sample import Sample, groups_of
@@ -135,9 +136,16 @@ class Cell:
         runs = [run for case in self.observed.cases for run in case.runs]
         return [run / self.what.scale for run in runs]
 
+    @property
+    def too_short(self) -> TooShort | None:
+        """Why the statistic is not told, as it says how evenly long flows share."""
+        if self.what.metric != GOODPUT or self.what.statistic not in SPREADS:
+            return None
+        return TooShort.of(part.record.figures for part in self.sample.parts)
+
     def point(self) -> Point | None:
-        """The statistic; None where no job has the metric."""
-        if not self.sample.parts:
+        """The statistic; None where no job has the metric, or it is not told (`too_short`)."""
+        if not self.sample.parts or self.too_short:
             return None
         replications = self.replications()
         values = np.concatenate(replications)
@@ -223,6 +231,18 @@ class Result:
         sample = self._samples.get((line, x, what.jobs), Sample(()))
         part = sample.between(*what.ends)
         return Cell(self.name, f"{self.axis} {x}", line, what, part, _late(sample))
+
+    def fairness(
+        self, line: str, x: Value, jobs: str, over: Sequence[str] | None
+    ) -> list[Fairness]:
+        """How evenly the long flows of one line share, by averaging time; all times without any.
+
+        Raises:
+            InputError: there is no average over such a time; a file cannot be read.
+        """
+        parts = self._samples.get((line, x, jobs), Sample(())).parts
+        where: dict[str, Value | None] = {", ".join(self._lines): line, self.axis: x}
+        return of_records(self.run, [part.record for part in parts], over, case=where)
 
     def known(self, line: str, x: Value, jobs: str) -> Known | None:
         """What is known of the mean sojourn time of all such jobs without simulating them.

@@ -1,7 +1,8 @@
 """The run directory: what lies where, and who may write it.
 
 `study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
-a case and replication), and `series/*.parquet` likewise where stations were looked at. Tables of
+a case and replication), and likewise `series/*.parquet` where stations were looked at and
+`averages/*.parquet` where there are long flows (`analysis.fairness`). Tables of
 flows that a study names or has drawn are in `flows/*.parquet`, Python code that it names in
 `code/*.py`. While an estimate is under way, `links/*.parquet` hold those of its links that are
 done. Every file is written under a temporary name and renamed, so what is there is whole; a case is
@@ -26,7 +27,7 @@ from sojourn.store import rows
 from sojourn.store.ledger import Ledger
 
 _INPUTS = {"flows": "*.parquet", "code": "*.py"}
-_FOLDERS = ("rows", "series", "links", *_INPUTS)
+_FOLDERS = ("rows", "series", "averages", "links", *_INPUTS)
 # what all parts of a run have in common, beside the study
 _SAME = {"version": "the version of sojourn", "measured": "what was measured"}
 
@@ -59,6 +60,10 @@ class RunDirectory:
     def series(self, case: int, replication: int) -> Path:
         """The time series of one case and replication; only there where the case asks for them."""
         return self.path / "series" / _file(case, replication)
+
+    def averages(self, case: int, replication: int) -> Path:
+        """What the long flows of a case and replication got in windows of many lengths, if any."""
+        return self.path / "averages" / _file(case, replication)
 
     def links(self, case: int, replication: int) -> Path:
         """The finished links of one case and replication of an estimate that is not finished."""

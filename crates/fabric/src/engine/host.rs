@@ -35,7 +35,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             }
             let id = arrivals;
             arrivals = self.fabric.arena.known(id).next;
-            self.host_turn(host, id, next);
+            self.host_turn(host, id, next, ends, &mut arrivals);
             self.do_as_asked(host, ends, &mut arrivals);
         }
         let port = at(&mut self.ports, host);
@@ -83,9 +83,17 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport.
+    /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport. `arrivals` is
+    /// what still arrives in the window that ends at `ends`.
     #[inline]
-    fn host_turn(&mut self, host: Unit, id: PacketId, now: Time) {
+    fn host_turn(
+        &mut self,
+        host: Unit,
+        id: PacketId,
+        now: Time,
+        ends: Time,
+        arrivals: &mut PacketId,
+    ) {
         let packet = self.fabric.arena.known(id);
         let flow = packet.flow;
         let counts = &mut self.fabric.links.counts;
@@ -104,8 +112,11 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             Kind::Start => self.transport.start(flow, &mut self.outbox),
             Kind::Wake => self.transport.wake(wake_of(packet), &mut self.outbox),
             Kind::Look => {
-                let number = packet.sequence as usize;
-                self.look(number);
+                let (number, instant) = (packet.to, packet.sequence);
+                self.done += self.looks.look(number, instant, &mut self.transport);
+                if let Some(next) = self.looks.note(number, instant + 1) {
+                    self.fabric.note(host, next, ends, arrivals);
+                }
             }
         }
         if std::mem::take(&mut self.outbox.held) {
@@ -130,19 +141,6 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             self.waiting.arrived(flow, now, graph, |flow, at| {
                 fabric.note(host, start_note(at, flow), ends, arrivals);
             });
-        }
-    }
-
-    /// Begins or ends a watch.
-    #[cold]
-    fn look(&mut self, number: usize) {
-        let watch = &self.scenario.watches[number];
-        let tally = self.transport.tally(watch.flow);
-        if self.outbox.now == watch.until {
-            self.watched[number] = tally.since(self.watched[number]);
-            self.done += 1;
-        } else {
-            self.watched[number] = tally;
         }
     }
 
@@ -343,7 +341,7 @@ impl Nic {
 
 /// The low byte of the key of a note, which a host sends itself and which lies in the lists of the packets
 /// that reach it. At one time packets come first (0), then flows start, then senders wake, then
-/// receivers, and at last watches begin or end.
+/// receivers, and at last flows are looked at.
 pub(super) const START: u8 = 1;
 pub(super) const WAKE_SENDER: u8 = 2;
 pub(super) const WAKE_RECEIVER: u8 = 3;
@@ -354,9 +352,9 @@ pub(super) fn start_note(at: Time, flow: u32) -> Packet {
     note(Packet::arriving(at, START), Kind::Start, flow)
 }
 
-/// The note that watch number `watch`, of `flow`, begins or ends at `at`.
-pub(super) fn look_note(at: Time, flow: u32, watch: u32) -> Packet {
-    Packet { sequence: watch, ..note(Packet::arriving(at, LOOK), Kind::Look, flow) }
+/// The note that the flows of `host` are looked at, at `at`, which is instant number `instant`.
+pub(super) fn look_note(at: Time, host: u16, instant: u32) -> Packet {
+    Packet { sequence: instant, to: host, ..note(Packet::arriving(at, LOOK), Kind::Look, 0) }
 }
 
 /// The note that wakes one end of a flow.

@@ -13,6 +13,7 @@
 
 mod barrier;
 mod host;
+mod looks;
 mod parallel;
 mod partition;
 mod port;
@@ -36,9 +37,10 @@ use crate::hosts::HostPort;
 use crate::job::Waiting;
 use crate::packet::{Kind, PacketId};
 use crate::queue::{Builder, Queue, QueueKind};
-use crate::transport::{Outbox, Tally, Transport};
+use crate::transport::{Outbox, Transport};
 use barrier::WindowSummary;
-use host::{Nic, look_note, start_note};
+use host::{Nic, start_note};
+use looks::Looks;
 use partition::{Block, BlockId, Layout, Partition};
 use port::{Boundary, Fabric, LinkTimings, Links, OwnBuffers, Port, SwitchMemory, Whole};
 use routing::{Arrivals, Routing};
@@ -124,7 +126,7 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     received: Vec<Time>,
     acknowledged: Vec<Time>,
     waiting: Waiting,
-    watched: Vec<Tally>,
+    looks: Looks<'a>,
     samples: Samples,
     /// Flows that can finish, and watches, of all sides.
     all: usize,
@@ -201,7 +203,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             received: vec![Time::NEVER; scenario.flows.len()],
             acknowledged: vec![Time::NEVER; scenario.flows.len()],
             waiting: Waiting::new(&scenario.dependencies),
-            watched: vec![Tally::default(); scenario.watches.len()],
+            looks: Looks::new(scenario),
             all,
             own,
             unfinished: all,
@@ -213,7 +215,12 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             has_begun: false,
             outbox: Outbox::default(),
         };
-        engine.leave_looks();
+        let first: Vec<_> = engine.looks.first().collect();
+        for (host, note) in first {
+            if engine.fabric.is_mine(host.into()) {
+                engine.fabric.leave(host.into(), note);
+            }
+        }
         engine
     }
 
@@ -347,17 +354,24 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let under_way = near.chain(far).filter(|&id| !is_note(arena[id].kind));
         counts.in_network = (waiting + under_way.count()) as u64;
         let mut busy = vec![Span::ZERO; self.scenario.network.links.len()];
+        let mut port_peaks = vec![0; busy.len()];
         for (port, unit) in self.ports.iter().zip(layout.units(boundary.side())) {
             busy[unit as usize] = port.busy;
+            port_peaks[unit as usize] = port.queue.peak();
         }
         Outcome {
             ended: self.scenario.ended(&self.acknowledged),
             tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
+            delivered: (0..self.acknowledged.len() as u32)
+                .map(|flow| self.transport.received(flow))
+                .collect(),
             busy,
             counts: *counts,
             began: self.waiting.began,
-            watched: self.watched,
+            watched: self.looks.tallies,
+            progress: self.looks.received,
             memory_peaks: self.switches.peaks(),
+            port_peaks,
             samples: self.samples.taken(),
             received: self.received,
             acknowledged: self.acknowledged,
@@ -378,18 +392,6 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             let free = Time::from_ps(free.ps() - back.ps());
             if self.unfinished > 0 && free > scenario.horizon {
                 *busy -= (free - scenario.horizon).min(*busy);
-            }
-        }
-    }
-
-    /// Leaves notes at the sources of watched flows, for the begin and the end of each watch.
-    fn leave_looks(&mut self) {
-        for (number, watch) in (0..).zip(&*self.scenario.watches) {
-            let host = self.scenario.flows[watch.flow as usize].from.into();
-            if self.fabric.is_mine(host) {
-                for at in [watch.from, watch.until] {
-                    self.fabric.leave(host, look_note(at, watch.flow, number));
-                }
             }
         }
     }

@@ -32,6 +32,8 @@ pub struct Scenario {
     pub dependencies: Arc<Dependencies>,
     /// Measurements of single flows over a time.
     pub watches: Arc<[Watch]>,
+    /// The instants at which the flows of watches are looked at, in order: begins and ends of watches too.
+    pub instants: Arc<[Time]>,
     /// Size of the smallest packet, in bytes.
     pub smallest: u16,
     /// Size of the largest packet, in bytes.
@@ -139,10 +141,16 @@ pub struct Outcome {
     pub began: Vec<Time>,
     /// Resends, time-outs and progress of each watched flow during its watch.
     pub watched: Vec<Tally>,
+    /// Bytes of each watched flow that its receiver had at each instant.
+    pub progress: Vec<Vec<u64>>,
+    /// Bytes of each flow that its receiver had at the end.
+    pub delivered: Vec<u64>,
     /// Totals of packets.
     pub counts: PacketCounts,
     /// The most bytes that waited in each switch at once; empty where switches have no common memory.
     pub memory_peaks: Vec<u64>,
+    /// The most bytes that waited at each port at once.
+    pub port_peaks: Vec<u64>,
     /// Transmission time of each port.
     pub busy: Vec<Span>,
     /// The samples of switches' ports.
@@ -163,14 +171,20 @@ impl Outcome {
         let tallies = (0..scenario.flows.len()).map(|flow| parts[source(flow)].tallies[flow]);
         let watched = scenario.watches.iter().enumerate();
         let watched = watched.map(|(w, watch)| parts[source(watch.flow as usize)].watched[w]);
+        let seen = |watch: &Watch| partition.of(scenario.flows[watch.flow as usize].to.into());
+        let progress = scenario.watches.iter().enumerate();
+        let progress = progress.map(|(w, watch)| parts[seen(watch)].progress[w].clone());
         let (tallies, watched) = (tallies.collect(), watched.collect());
+        let progress = progress.collect();
         let mut parts = parts.into_iter();
-        let mut all = Outcome { tallies, watched, ..parts.next().expect("a side") };
+        let mut all = Outcome { tallies, watched, progress, ..parts.next().expect("a side") };
         for part in parts {
             join(&mut all.received, part.received, Time::min);
             join(&mut all.acknowledged, part.acknowledged, Time::min);
             join(&mut all.began, part.began, Time::min);
+            join(&mut all.delivered, part.delivered, u64::max);
             join(&mut all.memory_peaks, part.memory_peaks, u64::max);
+            join(&mut all.port_peaks, part.port_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
             all.counts = all.counts + part.counts;
             all.samples.extend(part.samples);

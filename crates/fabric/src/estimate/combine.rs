@@ -50,15 +50,18 @@ impl Decomposition {
             tallies: vec![Tally::default(); flows.len()],
             began: Vec::new(),
             watched: Vec::new(),
+            progress: Vec::new(),
+            delivered: Vec::new(),
             samples: Vec::new(),
             counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
+            port_peaks: Vec::new(),
             busy: vec![Span::ZERO; network.links.len()],
             ended: last.unwrap_or(self.ready.horizon),
             received,
             acknowledged,
         };
-        let Report { mut rows, series, totals } =
+        let Report { mut rows, series, averages, totals } =
             report(Keep::Rows, self.ready.played(), &ideals, &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         let count = rows.ints("job").len();
@@ -67,7 +70,7 @@ impl Decomposition {
             ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
         };
         let totals = totals.into_iter().filter(known).chain(self.totals(times)).collect();
-        Ok(Report { rows, series, totals })
+        Ok(Report { rows, series, averages, totals })
     }
 
     fn check(&self, times: &[LinkTimes]) -> Result<(), String> {

@@ -11,7 +11,7 @@ use crate::engine::{Cancelled, Progress};
 use crate::flow::Ideals;
 use crate::flow::{Completion, Flow, Packets};
 use crate::hosts::Hosts;
-use crate::job::Jobs;
+use crate::job::{Averaging, Jobs};
 use crate::scheme::Scheme;
 use crate::topology::{Graph, LinkSpec};
 use crate::workload::Drawn;
@@ -160,6 +160,7 @@ impl<'a> LinkModel<'a> {
         let graph = bench.graph();
         Ready {
             digest_windows: false,
+            averaging: Averaging::default(),
             scheme: self.ready.scheme.clone(),
             packets: self.ready.packets.clone(),
             // Its time would be counted on every link.

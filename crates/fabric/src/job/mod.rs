@@ -1,8 +1,10 @@
 //! Jobs: the flows of all parts of a case in one list, whose row each is in, and which wait for which.
 
+mod averaging;
 mod dependencies;
 mod ideal_times;
 
+pub(crate) use averaging::Averaging;
 pub use dependencies::Dependencies;
 pub(crate) use dependencies::Waiting;
 pub(crate) use ideal_times::IdealTimes;

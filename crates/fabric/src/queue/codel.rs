@@ -266,6 +266,10 @@ impl Queue for CoDelPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.fifo.waiting(arena)
     }
+
+    fn peak(&self) -> u64 {
+        self.fifo.peak()
+    }
 }
 
 #[cfg(test)]

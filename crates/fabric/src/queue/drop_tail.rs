@@ -81,4 +81,8 @@ impl Queue for DropTailPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.0.waiting(arena)
     }
+
+    fn peak(&self) -> u64 {
+        self.0.peak()
+    }
 }

@@ -123,4 +123,8 @@ impl Queue for EcnPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.fifo.waiting(arena)
     }
+
+    fn peak(&self) -> u64 {
+        self.fifo.peak()
+    }
 }

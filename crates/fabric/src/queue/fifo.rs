@@ -78,6 +78,11 @@ impl Fifo {
         self.bytes
     }
 
+    /// The most bytes of its buffer that were taken at once.
+    pub(super) fn peak(&self) -> u64 {
+        self.capacity.peak()
+    }
+
     pub(super) fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         std::iter::successors((self.head != NIL).then_some(self.head), |&id| {
             let next = arena[id].next;

@@ -100,10 +100,10 @@ impl FifoAheadPort {
         }
     }
 
-    /// Whether `size` bytes fit beside all that the line knows of, and are not marked.
+    /// Whether `size` bytes fit beside all that the line knows of, make no new peak and are not marked.
     #[inline]
     fn is_easy(&self, size: u16) -> bool {
-        self.capacity.fits(size)
+        self.capacity.is_below_peak(size)
             && self.bytes + u32::from(size) <= self.threshold
             && self.leaving.len() < self.leaving.capacity()
     }
@@ -175,5 +175,9 @@ impl Queue for FifoAheadPort {
 
     fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         unreachable!("nothing is sent ahead where ports are sampled")
+    }
+
+    fn peak(&self) -> u64 {
+        self.capacity.peak()
     }
 }

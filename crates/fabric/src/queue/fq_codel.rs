@@ -273,6 +273,10 @@ impl Queue for FqCoDelPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.lanes.iter().flat_map(|lane| lane.packets.waiting(arena)).collect()
     }
+
+    fn peak(&self) -> u64 {
+        self.capacity.peak()
+    }
 }
 
 #[cfg(test)]

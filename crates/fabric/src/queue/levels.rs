@@ -135,6 +135,10 @@ impl Queue for LevelsPort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.lines.iter().flat_map(|line| line.waiting(arena)).collect()
     }
+
+    fn peak(&self) -> u64 {
+        self.capacity.peak()
+    }
 }
 
 #[cfg(test)]

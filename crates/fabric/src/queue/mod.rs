@@ -116,6 +116,9 @@ macro_rules! queues {
             fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
                 match self { $(AnyPort::$variant(port) => port.waiting(arena),)+ }
             }
+            fn peak(&self) -> u64 {
+                match self { $(AnyPort::$variant(port) => port.peak(),)+ }
+            }
             fn failure(&self) -> Option<&str> {
                 match self { $(AnyPort::$variant(port) => port.failure(),)+ }
             }
@@ -217,6 +220,9 @@ pub trait Queue {
     /// The packets that wait, in any order.
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
 
+    /// The most bytes of its buffer that were taken at once; a packet that found the port idle took none.
+    fn peak(&self) -> u64;
+
     /// Why code of a user by which it decides failed, if it did.
     fn failure(&self) -> Option<&str> {
         None
@@ -285,6 +291,9 @@ const FULL_PACKET: u16 = 1500;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     free: u32,
+    /// The least that was ever free, and all that there is.
+    least: u32,
+    all: u32,
     /// Bytes that each packet takes where packets are counted; 0 where bytes are.
     each: u16,
     size_mask: u16,
@@ -297,7 +306,8 @@ impl Capacity {
             Counting::Bytes => (0, u16::MAX),
             Counting::Packets => (FULL_PACKET, 0),
         };
-        Capacity { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), each, size_mask }
+        let all = u32::try_from(buffer.0).unwrap_or(u32::MAX);
+        Capacity { free: all, least: all, all, each, size_mask }
     }
 
     /// A buffer for all: 4 GB, more than can be under way.
@@ -325,10 +335,24 @@ impl Capacity {
         self.taken_by(size) <= self.free
     }
 
+    /// Whether a packet of `size` bytes fits, and less is taken with it than was at some time before.
+    #[inline]
+    fn is_below_peak(self, size: u16) -> bool {
+        u64::from(self.taken_by(size)) + u64::from(self.least) <= u64::from(self.free)
+    }
+
     /// Takes the capacity of a packet of `size` bytes, which has to fit.
     #[inline]
     pub(crate) fn take(&mut self, size: u16) {
         self.free -= self.taken_by(size);
+        if self.free < self.least {
+            self.least = self.free;
+        }
+    }
+
+    /// The most that was taken at once, in bytes.
+    pub(crate) fn peak(self) -> u64 {
+        (self.all - self.least).into()
     }
 
     /// Gives back the capacity of a packet of `size` bytes.

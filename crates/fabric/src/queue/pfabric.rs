@@ -190,6 +190,10 @@ impl Queue for PFabricPort {
     fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         self.waiting.iter().map(|entry| entry.id).collect()
     }
+
+    fn peak(&self) -> u64 {
+        self.capacity.peak()
+    }
 }
 
 #[cfg(test)]

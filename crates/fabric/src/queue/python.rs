@@ -235,6 +235,10 @@ impl Queue for PythonPort {
         self.fifo.waiting(arena)
     }
 
+    fn peak(&self) -> u64 {
+        self.fifo.peak()
+    }
+
     fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }

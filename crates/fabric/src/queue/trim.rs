@@ -185,6 +185,14 @@ impl Queue for TrimPort {
         });
         waiting
     }
+
+    fn peak(&self) -> u64 {
+        match &self.data {
+            Data::Fifo(line) => line.peak(),
+            // A host's port, which drops nothing.
+            Data::Turns(_) => 0,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a run gives back: rows, one a job, and totals.
 
+mod long_flows;
 mod table;
 mod vocabulary;
 
@@ -7,7 +8,7 @@ pub(crate) use vocabulary::VOCABULARY;
 
 use crate::engine::{Outcome, PacketCounts, Sample};
 use crate::flow::{Completion, Packets};
-use crate::job::{IdealTimes, Jobs};
+use crate::job::{Averaging, IdealTimes, Jobs};
 use crate::topology::Network;
 use crate::workload::JobKind;
 use crate::workload::offered::queue;
@@ -52,6 +53,7 @@ pub(crate) struct Played<'a> {
     pub(crate) network: &'a Network,
     pub(crate) packets: &'a Packets,
     pub(crate) completion: Completion,
+    pub(crate) averaging: &'a Averaging,
 }
 
 /// The report of a run `of` some jobs with this `outcome`, measured by `ideals`.
@@ -59,15 +61,16 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
     let (jobs, network) = (of.jobs, of.network);
     let run = Run { of, ideals, outcome };
     let played = run.rows();
-    let (rows, series, unfinished) = match keep {
+    let (rows, [series, averages], unfinished) = match keep {
         Keep::Rows => {
             let table: Vec<Row> = played.collect();
             let unfinished = table.iter().filter(|row| row.is_open()).count();
-            (columns(&table, of), series(network, &outcome.samples), unfinished)
+            let series = series(network, &outcome.samples);
+            (columns(&table, of), [series, long_flows::averages(of, outcome)], unfinished)
         }
-        Keep::Totals => (Rows::default(), Rows::default(), played.filter(Row::is_open).count()),
+        Keep::Totals => (Rows::default(), Default::default(), played.filter(Row::is_open).count()),
     };
-    let mut totals = totals(outcome, network, unfinished);
+    let mut totals = totals(outcome, of, unfinished);
     totals.extend(queue(&jobs.offered, network));
     let mut said = ideal(network.links.iter().any(|link| link.cuts), of.completion);
     for (kind, meaning) in IDEALS_OF_SETS {
@@ -76,7 +79,7 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
         }
     }
     totals.push(("ideal".to_owned(), Value::Text(said)));
-    Report { rows, series, totals }
+    Report { rows, series, averages, totals }
 }
 
 /// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the
@@ -113,7 +116,8 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
     Rows { columns }
 }
 
-fn totals(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(String, Value)> {
+fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, Value)> {
+    let network = of.network;
     let PacketCounts {
         hops,
         injected,
@@ -131,6 +135,9 @@ fn totals(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Strin
         let busy: f64 = busy.iter().map(|span| span.seconds()).sum();
         if all > 0.0 { busy / all } else { 0.0 }
     };
+    // Of long flows, in their measuring windows.
+    let tallies = if outcome.watched.is_empty() { &outcome.tallies } else { &outcome.watched };
+    let longest = tallies.iter().map(|tally| tally.longest_timeout).max();
     let counts = [
         ("events", hops + turns),
         ("hops", hops),
@@ -143,14 +150,23 @@ fn totals(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Strin
         ("packets_dropped_in_core", dropped_in_core),
         ("packets_in_network", in_network),
         ("packets_marked", marked),
+        ("timeouts", outcome.tallies.iter().map(|tally| u64::from(tally.timeouts)).sum()),
+        ("longest_timeout_ps", longest.map_or(0, Span::ps)),
         ("unfinished", unfinished as u64),
         ("simulated_ps", outcome.ended.ps()),
     ];
     let peaks = || outcome.memory_peaks.iter().copied().enumerate();
     let core = || peaks().filter(|(switch, _)| !network.is_edge(*switch));
+    let at_ports = outcome.port_peaks.get(network.hosts..).unwrap_or_default();
     let peaks = [
+        at_ports.iter().copied().max().map(|peak| ("port_memory_peak_bytes", peak)),
         peaks().map(|(_, peak)| ("switch_memory_peak_bytes", peak)).max(),
         core().map(|(_, peak)| ("core_memory_peak_bytes", peak)).max(),
+        of.jobs
+            .watches
+            .iter()
+            .map(|own| ("measuring_window_ps", (own.until - own.from).ps()))
+            .min(),
     ];
     // Flows without an end take what there is: then a port that never rests says nothing.
     let busiest = outcome.busy.iter().max().filter(|_| outcome.watched.is_empty());
@@ -159,11 +175,13 @@ fn totals(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Strin
         Some(("switch_port_utilisation", switches)),
         busiest.map(|busy| ("busiest_port_utilisation", slice::from_ref(busy))),
     ];
+    let received = long_flows::received_share(of, outcome);
     let shares = shares.into_iter().flatten();
     counts
         .into_iter()
         .chain(peaks.into_iter().flatten())
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
+        .chain(received.map(|share| ("received_share_of_link".to_owned(), Value::Float(share))))
         .collect()
 }

@@ -3,7 +3,7 @@
 use super::vocabulary::{KIND_NAMES, Kind};
 use super::{PART_NAMES, Played};
 use crate::engine::{Outcome, Watch};
-use crate::flow::Completion;
+use crate::flow::{Completion, Packets};
 use crate::job::{IdealTimes, MessageSet};
 use crate::packet::CLASSES;
 use crate::transport::Tally;
@@ -30,6 +30,11 @@ pub(super) struct Row {
     tally: Tally,
     deadline: Time,
     class: u8,
+    /// Different bytes that its receiver got, and those of them that its sender knows of, none missing before
+    /// them: in the measuring window, where it has one, otherwise by the end. None where no packets are
+    /// simulated.
+    received: Option<u64>,
+    known: u64,
     /// Goodput in bits a second; NaN where it is not measured.
     goodput: f64,
 }
@@ -66,12 +71,13 @@ impl Run<'_> {
 
     /// The flows with rows; the first set of messages has the row number `first_set`.
     fn flows(&self, first_set: usize) -> impl Iterator<Item = Row> {
-        let Run { of: Played { jobs, packets, completion, .. }, ideals, outcome } = *self;
+        let Run { of: Played { jobs, packets, completion, averaging, .. }, ideals, outcome } =
+            *self;
         let finished = match completion {
             Completion::Receiver => &outcome.received,
             Completion::Sender => &outcome.acknowledged,
         };
-        let mut watched = jobs.watches.iter().zip(&outcome.watched);
+        let mut watched = jobs.watches.iter().zip(&outcome.watched).zip(&outcome.progress);
         let flows = jobs.flows.iter().zip(&jobs.owners).enumerate();
         let flows = flows.filter(|(_, (_, owner))| owner.role == Role::Flow);
         flows.map(move |(number, (flow, owner))| {
@@ -79,14 +85,16 @@ impl Run<'_> {
                 true => watched.next(),
                 false => None,
             };
-            let (kind, bytes, ideal, tally, goodput) = match measured {
-                Some((watch, &tally)) => {
-                    let bytes = u64::from(tally.acknowledged) * packets.payload.0;
-                    (Kind::Bulk, bytes, Span::MAX, tally, bits_per_second(bytes, watch))
+            let (kind, bytes, ideal, tally, received, goodput) = match measured {
+                Some(((watch, &tally), received)) => {
+                    let at = |time| received[averaging.place(time)];
+                    let bytes = at(watch.until) - at(watch.from);
+                    let goodput = bits_per_second(bytes, watch);
+                    (Kind::Bulk, bytes, Span::MAX, tally, Some(bytes), goodput)
                 }
                 None => {
-                    let ideal = ideals.flows[number];
-                    (Kind::Flow, flow.bytes, ideal, outcome.tallies[number], f64::NAN)
+                    let (ideal, tally) = (ideals.flows[number], outcome.tallies[number]);
+                    (Kind::Flow, flow.bytes, ideal, tally, self.received(number), f64::NAN)
                 }
             };
             let started = self.began(number);
@@ -104,9 +112,16 @@ impl Run<'_> {
                 tally,
                 deadline: flow.deadline,
                 class: flow.class,
+                received,
+                known: known(packets, flow.bytes, &tally),
                 goodput,
             }
         })
+    }
+
+    /// Bytes of flow number `flow` that its receiver had at the end.
+    fn received(&self, flow: usize) -> Option<u64> {
+        self.outcome.delivered.get(flow).copied()
     }
 
     /// When flow number `flow` began; [`Time::NEVER`] if it waited for others to the end.
@@ -156,6 +171,8 @@ impl Run<'_> {
             },
             deadline: deadlines.max().unwrap_or(Time::NEVER),
             class: any.map_or(0, |any| any.class),
+            received: own.clone().map(|member| self.received(member)).sum(),
+            known: own.map(|member| known(packets, bytes(member), &outcome.tallies[member])).sum(),
             goodput: f64::NAN,
         }
     }
@@ -188,9 +205,16 @@ impl Run<'_> {
             },
             deadline: flow.deadline,
             class: flow.class,
+            received: self.received(place),
+            known: known(packets, flow.bytes, &own),
             goodput: f64::NAN,
         }
     }
+}
+
+/// Bytes of a flow of `bytes` that its sender knows have arrived, none missing before them.
+fn known(packets: &Packets, bytes: u64, tally: &Tally) -> u64 {
+    packets.carried(bytes, tally.acknowledged, tally.acknowledged == packets.count(bytes))
 }
 
 fn bits_per_second(bytes: u64, watch: &Watch) -> f64 {
@@ -221,6 +245,11 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
     }
     if of.jobs.several {
         rows.push("part", names(&|row| row.part, &PART_NAMES));
+    }
+    if table.iter().any(|row| row.kind == Kind::Bulk || row.is_open() && row.received.is_some()) {
+        let received = |row: &Row| row.received.map_or(-1, |bytes| bytes as i64);
+        rows.push("received_bytes", Column::Int(ints(&received)));
+        rows.push("acknowledged_bytes", Column::Int(ints(&|row| row.known as i64)));
     }
     if table.iter().any(|row| row.kind == Kind::Bulk) {
         let goodput = table.iter().map(|row| row.goodput).collect();

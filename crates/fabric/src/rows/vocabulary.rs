@@ -36,6 +36,8 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         "background.queries",
         "background.iterations",
         "background.rounds",
+        "workload.window",
+        "background.window",
     ],
     kinds: &[
         JobKind {
@@ -87,10 +89,27 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
                 shown: true,
             }],
             bins: &[],
-            note: "goodput of a bulk flow: new bytes acknowledged in the measuring window",
+            note: "goodput of a bulk flow: new bytes at its receiver in the measuring window",
         },
+    ],
+    totals: &[
+        count("drops", "drops"),
+        count("packets_marked", "marked packets"),
+        count("timeouts", "time-outs"),
+        kilobytes("port_memory_peak_bytes", "fullest port"),
+        kilobytes("switch_memory_peak_bytes", "fullest switch"),
     ],
     told: &[],
 };
+
+/// A total that counts.
+const fn count(column: &'static str, name: &'static str) -> Metric {
+    Metric { column, name, unit: "", per_unit: 1.0, shown: true }
+}
+
+/// A total in bytes, shown in KB.
+const fn kilobytes(column: &'static str, name: &'static str) -> Metric {
+    Metric { column, name, unit: "KB", per_unit: 1e3, shown: true }
+}
 
 const COMPLETION_TIME: Metric = Metric::time_in_ms("completion time");

@@ -94,6 +94,12 @@ macro_rules! transports {
             fn tally(&self, flow: u32) -> Tally {
                 match self { $(Running::$variant(running) => running.tally(flow),)+ }
             }
+            fn begin_watch(&mut self, flow: u32) {
+                match self { $(Running::$variant(running) => running.begin_watch(flow),)+ }
+            }
+            fn received(&self, flow: u32) -> u64 {
+                match self { $(Running::$variant(running) => running.received(flow),)+ }
+            }
             fn failure(&self) -> Option<&str> {
                 match self { $(Running::$variant(running) => running.failure(),)+ }
             }
@@ -346,6 +352,12 @@ pub trait Transport {
     /// Resends, time-outs and progress of one flow so far.
     fn tally(&self, flow: u32) -> Tally;
 
+    /// Forgets the longest time-out of one flow so far, as a measurement of it begins.
+    fn begin_watch(&mut self, flow: u32);
+
+    /// Bytes of one flow that its receiver has, each counted once.
+    fn received(&self, flow: u32) -> u64;
+
     /// Why it cannot go on, where it runs code that came with the study.
     fn failure(&self) -> Option<&str> {
         None
@@ -361,19 +373,28 @@ pub struct Tally {
     pub timeouts: u32,
     /// Packets from its first on, without a gap, that its sender knows have arrived.
     pub acknowledged: u32,
+    /// The longest time after which its retransmission timer expired, or will if it is backed off now, since
+    /// a measurement of it began; zero for none.
+    pub longest_timeout: Span,
     /// A hash of window and ssthresh after every ACK outside of a recovery, where that is
     /// [asked for](Setup::digest_windows) and the flow has a window; 0 else.
     pub window_digest: u64,
 }
 
 impl Tally {
-    /// The difference to an `earlier` tally of the same flow.
+    /// The difference to an `earlier` tally of the same flow; what has no difference is as it is now.
     pub fn since(self, earlier: Tally) -> Tally {
         Tally {
             retransmits: self.retransmits - earlier.retransmits,
             timeouts: self.timeouts - earlier.timeouts,
             acknowledged: self.acknowledged - earlier.acknowledged,
-            window_digest: self.window_digest,
+            ..self
         }
+    }
+
+    /// Counts a time-out of `span`.
+    fn timed_out(&mut self, span: Span) {
+        self.timeouts += 1;
+        self.longest_timeout = self.longest_timeout.max(span);
     }
 }

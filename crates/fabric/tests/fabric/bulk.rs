@@ -1,12 +1,13 @@
 //! Flows that never end, and what is measured of them.
 
 use crate::common::{FULL, Lab, Run, drop_tail, gbps, known, leaf_spine, new_reno, scheme};
-use sojourn_core::Span;
-use sojourn_core::parameters::{Parameters, Table, Value, defaults};
+use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Span, Time};
+use sojourn_fabric::queue::{Ecn, QueueKind};
 use sojourn_fabric::topology::{SingleSwitch, Topology};
-use sojourn_fabric::transport::TransportKind;
+use sojourn_fabric::transport::{NewReno, TcpOptions, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Bulk, Pattern, Poisson, Workload};
-use sojourn_fabric::{FabricCase, Scheme};
+use sojourn_fabric::{FabricCase, Flow, Scheme};
 use std::num::NonZeroU32;
 
 /// `senders` hosts at 10 Gb/s behind a link of 40 Gb/s to one more.
@@ -102,6 +103,132 @@ fn rows_of_bulk_flows_are_about_the_window() {
     assert!(0 < late.sum("retransmits") && late.sum("retransmits") < whole.sum("retransmits"));
     for (late, whole) in late.rows.ints("size_bytes").iter().zip(whole.rows.ints("size_bytes")) {
         assert!(late <= whole);
+    }
+}
+
+/// Eight hosts with flows of every transport, with SACK and without where it can do without, into a
+/// buffer that loses packets.
+fn lossy() -> impl Iterator<Item = (String, sojourn_fabric::PacketScheme)> {
+    let with = |name: &'static str, sack: Option<bool>| {
+        let mut table = Table::default();
+        table.set("kind", Value::Text(name.to_owned()));
+        if let Some(sack) = sack {
+            table.set("sack", Value::Bool(sack));
+        }
+        let transport = TransportKind::read(&Value::Table(table)).expect("a transport");
+        let queue = match name {
+            "ndp" => QueueKind::Trim(defaults()),
+            "dctcp" => QueueKind::Ecn(Ecn { buffer: Bytes(60_000), ..defaults() }),
+            _ => drop_tail(60_000),
+        };
+        (format!("{name}, sack {sack:?}"), scheme(transport, queue))
+    };
+    ["new-reno", "dctcp", "cubic", "swift", "min-tcp", "line-rate"]
+        .into_iter()
+        .flat_map(move |name| [Some(false), Some(true)].map(|sack| with(name, sack)))
+        .chain([with("ndp", None)])
+}
+
+/// No receiver gets more than its link carries, whatever was lost and repaired; what senders know of it is
+/// less, or was there before the window.
+#[test]
+fn goodput_is_what_receivers_got() {
+    for (name, scheme) in lossy() {
+        let lab = Lab::new(uplink(8), scheme);
+        for ms in [1, 5, 20] {
+            let bulk = Bulk { window: Span::from_ms(ms), ..bulk(Pattern::ToLast, 3) };
+            let run = run(&lab, bulk);
+            let share = run.share("received_share_of_link");
+            assert!((0.3..=1.0).contains(&share), "{name}, {ms} ms: {share}");
+            let sum: f64 = run.rows.floats("goodput_bps").iter().sum();
+            let most = 40e9 * FULL as f64 / 1500.0 + FULL as f64 * 8.0 / (ms as f64 / 1e3);
+            assert!(sum <= most, "{name}, {ms} ms: {sum}");
+            assert_eq!(run.rows.ints("received_bytes"), run.rows.ints("size_bytes"));
+        }
+    }
+}
+
+/// The averages of each length are parts of the whole: those that follow each other make it up, and the
+/// longest is the goodput that the rows have.
+#[test]
+fn averages_add_up() {
+    let shallow = scheme(TransportKind::NewReno(new_reno(10)), drop_tail(60_000));
+    let lab = Lab::new(uplink(8), shallow);
+    let run = run(&lab, bulk(Pattern::ToLast, 3));
+    let of = |name| run.averages.ints(name);
+    let all: Vec<_> = (0..of("job").len())
+        .map(|row| {
+            (of("over_ps")[row], of("start_ps")[row], of("job")[row], of("received_bytes")[row])
+        })
+        .collect();
+    assert!(all.is_sorted());
+    let window = 20_000_000_000;
+    let whole: Vec<i64> =
+        all.iter().filter(|average| average.0 == window).map(|average| average.3).collect();
+    assert_eq!(whole, run.rows.ints("received_bytes"));
+    for ms in [1, 2, 5, 10] {
+        let over = ms * 1_000_000_000;
+        let mut sums = vec![0; 24];
+        for (_, start, job, bytes) in all.iter().filter(|average| average.0 == over) {
+            if (start - 5_000_000_000) % over == 0 {
+                sums[*job as usize] += bytes;
+            }
+        }
+        assert_eq!(sums, whole, "{ms} ms");
+    }
+}
+
+/// Of flows that are not done by the end the rows say how much has come; the sender knows of no more.
+#[test]
+fn unfinished_flows_say_how_much_has_come() {
+    for (name, scheme) in lossy() {
+        let mut lab = Lab::new(uplink(8), scheme);
+        lab.drain = Span::from_ms(4);
+        let flows: Vec<Flow> =
+            (0..8).map(|from| Flow::new(from, 8, 1_000_000_000 + 1, Time::ZERO)).collect();
+        let run = lab.run(&flows);
+        let (received, known) =
+            (run.rows.ints("received_bytes"), run.rows.ints("acknowledged_bytes"));
+        assert_eq!(run.figure("unfinished"), 8);
+        for (received, known) in received.iter().zip(known) {
+            assert!(0 < *known && known <= received && *received < 1_000_000_001, "{name}");
+        }
+        // Four milliseconds of the uplink.
+        assert!(received.iter().sum::<i64>() <= 20_000_000, "{name}");
+        lab.drain = Span::from_ms(900);
+        let short: Vec<Flow> = flows.iter().map(|flow| Flow { bytes: 1_461, ..*flow }).collect();
+        assert_eq!(lab.run(&short).figure("unfinished"), 0, "{name}");
+    }
+}
+
+/// A run says how many time-outs there were and the longest of them; back-off doubles it.
+#[test]
+fn the_longest_time_out_is_told() {
+    let options = TcpOptions { sack: false, min_rto: Span::from_ms(2), ..defaults() };
+    let reno = NewReno { options, ..new_reno(10) };
+    let lab = Lab::new(uplink(8), scheme(TransportKind::NewReno(reno), drop_tail(3_000)));
+    let run = run(&lab, Bulk { window: Span::from_ms(50), ..bulk(Pattern::ToLast, 5) });
+    assert!(run.figure("timeouts") >= run.sum("timeouts") && run.sum("timeouts") > 0);
+    let longest = run.figure("longest_timeout_ps");
+    assert!(longest >= 4_000_000_000 && longest <= 55_000_000_000, "{longest}");
+    let deep = Lab::new(uplink(8), deep());
+    let none = self::run(&deep, bulk(Pattern::ToLast, 1));
+    assert_eq!((none.figure("timeouts"), none.figure("longest_timeout_ps")), (0, 0));
+}
+
+/// The most that waited at a port: all of a buffer that overran, and what samples have seen.
+#[test]
+fn the_fullest_buffer_is_told() {
+    for (name, scheme) in lossy() {
+        let mut lab = Lab::new(uplink(8), scheme);
+        let plain = run(&lab, bulk(Pattern::ToLast, 3));
+        let peak = plain.figure("port_memory_peak_bytes");
+        lab.sample = Some(Span::from_us(1));
+        let sampled = run(&lab, bulk(Pattern::ToLast, 3));
+        assert_eq!(sampled.figure("port_memory_peak_bytes"), peak, "{name}");
+        let seen = sampled.series.ints("waiting_bytes").iter().max().copied().unwrap_or(0);
+        assert!(name.starts_with("ndp") || seen <= peak, "{name}: {seen} {peak}");
+        assert!(plain.drops() == 0 || (58_500..=60_000).contains(&peak), "{name}: {peak}");
     }
 }
 

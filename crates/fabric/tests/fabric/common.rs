@@ -86,6 +86,7 @@ impl Lab {
 pub(crate) struct Run {
     pub(crate) rows: Rows,
     pub(crate) series: Rows,
+    pub(crate) averages: Rows,
     figures: Vec<(String, Value)>,
 }
 
@@ -96,8 +97,8 @@ impl Run {
 
     pub(crate) fn kept(ready: &Ready, keep: Keep) -> Run {
         let report = ready.run(keep, 1, &Progress::default()).expect("not cancelled");
-        let Report { rows, series, totals: figures } = report;
-        Run { rows, series, figures }
+        let Report { rows, series, averages, totals: figures } = report;
+        Run { rows, series, averages, figures }
     }
 
     /// Sojourn times in picoseconds; every flow has to be done.
@@ -120,6 +121,14 @@ impl Run {
     pub(crate) fn figure(&self, name: &str) -> i64 {
         match self.figures.iter().find(|(figure, _)| figure == name) {
             Some((_, Value::Int(total))) => *total,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    /// A total of the whole run that is a share.
+    pub(crate) fn share(&self, name: &str) -> f64 {
+        match self.figures.iter().find(|(figure, _)| figure == name) {
+            Some((_, Value::Float(share))) => *share,
             other => panic!("{name} is {other:?}"),
         }
     }

@@ -79,6 +79,7 @@ pub(crate) fn watch<B: Builder>(
         flows: flows.into(),
         dependencies: Default::default(),
         watches: [].into(),
+        instants: [].into(),
         smallest: lab.packets.smallest(),
         largest: lab.packets.full(),
         trimmed: lab.packets.trimmed(),
@@ -155,6 +156,14 @@ impl<L: FnMut(&Sight) -> bool> Transport for Witness<L> {
 
     fn tally(&self, flow: u32) -> Tally {
         self.inner.tally(flow)
+    }
+
+    fn begin_watch(&mut self, flow: u32) {
+        self.inner.begin_watch(flow);
+    }
+
+    fn received(&self, flow: u32) -> u64 {
+        self.inner.received(flow)
     }
 }
 
@@ -282,5 +291,9 @@ impl<D: Queue> Queue for WatchedPort<D> {
 
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.inner.waiting(arena)
+    }
+
+    fn peak(&self) -> u64 {
+        self.inner.peak()
     }
 }

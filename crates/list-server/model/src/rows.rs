@@ -26,6 +26,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         kind(3, "message, 99 % served", "messages", ""),
         kind(4, "message, all served", "messages", ""),
     ],
+    totals: &[],
     told: &[],
 };
 
@@ -52,7 +53,7 @@ pub(super) fn report(world: &World<Met, DeliveryRecorder>, warmup: u32) -> Repor
         rows(recorder, warmup as usize)
     };
     let series = recorder.series.as_ref().map(Series::rows).unwrap_or_default();
-    Report { rows, totals: totals(world), series }
+    Report { rows, totals: totals(world), series, averages: Rows::default() }
 }
 
 fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {

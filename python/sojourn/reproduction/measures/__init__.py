@@ -4,13 +4,22 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from sojourn.reproduction.measures.cells import Attained, Choice, Lead, Level, Ratio, Steps
+from sojourn.reproduction.measures.cells import (
+    Attained,
+    Averaged,
+    Choice,
+    Lead,
+    Level,
+    Ratio,
+    Steps,
+)
 from sojourn.reproduction.measures.measured import Measure
 from sojourn.reproduction.measures.runs import FanOut, Hours, Share, Total, Waste
 from sojourn.reproduction.results import Quantity
 
 KINDS: dict[str, type[Measure]] = {
     "level": Level,
+    "averaged": Averaged,
     "ratio": Ratio,
     "choice": Choice,
     "steps": Steps,

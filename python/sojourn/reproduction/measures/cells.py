@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise, product
-from math import hypot
+from math import hypot, inf
 
 import numpy as np
 
@@ -34,6 +34,37 @@ class Level(OfRun):
         ]
         lacking = 0 if self.at else result.run.lacking
         return _measured((cell.point() for cell in cells), cells, lacking)
+
+
+@dataclass(frozen=True)
+class Averaged(OfRun):
+    """How evenly long flows share over the averaging time `over`, in each line at each of `at`.
+
+    `statistic` is one of `fairness.STATISTICS`.
+    """
+
+    lines: tuple[str, ...]
+    at: tuple[Value, ...]
+    over: str
+    statistic: str
+    jobs: str = "bulk"
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        result = results[self.run]
+        points: list[Point] = []
+        lacking, too_short = 0, None
+        for line, x in product(self.lines, self.at):
+            found = result.fairness(line, x, self.jobs, [self.over])
+            lacking += not found
+            for own in found:
+                too_short = too_short or own.withheld
+                if own.shares:
+                    value = getattr(own.shares, self.statistic)
+                    where = f"{result.name} at {result.axis} {x}: {line}, over {self.over}"
+                    ends = own.ci95.get(self.statistic)
+                    points.append(Point(inf if value is None else value, ends, where))
+        return Measured(tuple(points), lacking=lacking, too_short=too_short)
 
 
 @dataclass(frozen=True)
@@ -163,6 +194,7 @@ def _measured(points: Iterable[Point | None], cells: Iterable[Cell], lacking: in
         most_unfinished=max(cell.unfinished_share for cell in looked_at),
         late=max(cell.late for cell in looked_at),
         lacking=max(lacking, sum(not cell.sample.parts for cell in looked_at)),
+        too_short=next((cell.too_short for cell in looked_at if cell.too_short), None),
     )
 
 

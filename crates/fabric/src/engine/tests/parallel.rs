@@ -195,6 +195,14 @@ impl Transport for Fails {
     fn tally(&self, flow: u32) -> Tally {
         self.0.tally(flow)
     }
+
+    fn begin_watch(&mut self, flow: u32) {
+        self.0.begin_watch(flow);
+    }
+
+    fn received(&self, flow: u32) -> u64 {
+        self.0.received(flow)
+    }
 }
 
 /// No side waits for one that has failed, whichever it is.

@@ -156,6 +156,10 @@ pub(super) fn scenario(
         let from = flow.arrived + Span::from_ns(flow.bytes % 5_000);
         Watch { flow: number, from, until: from + Span::from_ns(1 + flow.bytes % 70_000) }
     });
+    let watches: Vec<Watch> = watches.collect();
+    let mut instants: Vec<Time> = watches.iter().flat_map(|w| [w.from, w.until]).collect();
+    instants.sort_unstable();
+    instants.dedup();
     let scenario = Scenario {
         network: Arc::new(graph.network()),
         memories: Arc::new([]),
@@ -165,7 +169,8 @@ pub(super) fn scenario(
             port: if seed % 4 < 2 { HostPort::SwitchPort } else { HostPort::Backpressure },
         },
         balance: scheme.balance,
-        watches: watches.collect(),
+        watches: watches.into(),
+        instants: instants.into(),
         dependencies: dependencies.into(),
         flows: flows.clone(),
         smallest: packets.smallest(),

@@ -215,6 +215,10 @@ impl Queue for ClassesPort {
         self.queues.iter().flat_map(|queue| queue.waiting(arena)).collect()
     }
 
+    fn peak(&self) -> u64 {
+        self.queues.iter().map(Queue::peak).max().unwrap_or(0)
+    }
+
     fn failure(&self) -> Option<&str> {
         self.queues.iter().find_map(AnyPort::failure)
     }

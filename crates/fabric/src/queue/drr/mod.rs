@@ -186,6 +186,10 @@ impl Queue for DrrPort {
     fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         self.round.iter().flat_map(|lane| self.lanes[*lane].packets()).collect()
     }
+
+    fn peak(&self) -> u64 {
+        self.capacity.peak()
+    }
 }
 
 #[cfg(test)]

@@ -303,6 +303,10 @@ impl Queue for PiePort {
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         self.fifo.waiting(arena)
     }
+
+    fn peak(&self) -> u64 {
+        self.fifo.peak()
+    }
 }
 
 #[cfg(test)]

@@ -120,6 +120,14 @@ impl Transport for NdpRunning {
     fn tally(&self, flow: u32) -> Tally {
         self.senders[flow as usize].tally()
     }
+
+    fn begin_watch(&mut self, flow: u32) {
+        self.senders[flow as usize].begin_watch();
+    }
+
+    fn received(&self, flow: u32) -> u64 {
+        self.receivers.received(flow, &self.setup)
+    }
 }
 
 #[cfg(test)]

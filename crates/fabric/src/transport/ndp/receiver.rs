@@ -48,6 +48,15 @@ impl Receivers {
         }
     }
 
+    /// Bytes of `flow` that its receiver has.
+    pub(super) fn received(&self, flow: u32, setup: &Setup) -> u64 {
+        let receiver = &self.flows[flow as usize];
+        let bytes = setup.flows[flow as usize].bytes;
+        let end = setup.packets.count(bytes);
+        let last = receiver.next == end || receiver.board.contains(end - 1);
+        setup.packets.carried(bytes, receiver.arrived, last)
+    }
+
     /// Handles the wake-up that `host` has set.
     pub(super) fn wake(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
         self.hosts[usize::from(host)].armed = false;

@@ -125,7 +125,8 @@ impl Acting<'_> {
     /// Handles a time-out.
     fn out_of_time(&mut self) {
         let now = self.outbox.now;
-        self.sender.tally.timeouts += 1;
+        let patience = self.sender.patience(self.rto);
+        self.sender.tally.timed_out(patience);
         if self.sender.flight.is_empty() {
             // Its PULL was lost, or its receiver has many to serve: ask ever more seldom.
             self.sender.starved = (self.sender.starved + 1).min(MAX_DOUBLINGS);
@@ -185,6 +186,11 @@ impl Sender {
         Tally { acknowledged: self.first, ..self.tally }
     }
 
+    /// Forgets the longest time-out so far.
+    pub(super) fn begin_watch(&mut self) {
+        self.tally.longest_timeout = Span::ZERO;
+    }
+
     /// Notes an answer for packet `sequence`. Returns whether one was awaited.
     fn answered(&mut self, sequence: u32) -> bool {
         let place = self.flight.iter().position(|&(packet, _)| packet == sequence);
@@ -193,12 +199,15 @@ impl Sender {
 
     /// When its timer runs out.
     fn due(&self, rto: Span) -> Time {
-        match self.flight.front() {
-            Some(&(_, since)) => since + rto,
-            None => {
-                let patience = rto.saturating_mul(1 << self.starved);
-                self.active + patience.min(LONGEST_TIMER)
-            }
+        let since = self.flight.front().map_or(self.active, |&(_, since)| since);
+        since + self.patience(rto)
+    }
+
+    /// Its time-out: longer each time that it asks for a PULL again.
+    fn patience(&self, rto: Span) -> Span {
+        match self.flight.is_empty() {
+            true => rto.saturating_mul(1 << self.starved).min(LONGEST_TIMER),
+            false => rto,
         }
     }
 }

@@ -100,6 +100,12 @@ impl Receiver {
         }
     }
 
+    /// Bytes of its flow, of `bytes` in all, that it has.
+    pub(super) fn received(&self, bytes: u64, packets: &Packets) -> u64 {
+        let last = self.next == self.end || self.arrived.contains(self.end - 1);
+        packets.carried(bytes, self.next + self.arrived.len(), last)
+    }
+
     /// Handles a wake-up: sends the delayed ACK, if the wake-up is still for it.
     pub(super) fn wake(&mut self, wake: Wake, setup: &Setup, outbox: &mut Outbox) {
         if self.due == wake.at

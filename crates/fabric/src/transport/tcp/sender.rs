@@ -11,7 +11,7 @@ use super::transmit::{Acting, Recovery, Sender};
 use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 /// A member of the TCP family at work on all flows.
 #[derive(Debug)]
@@ -164,7 +164,21 @@ impl<C: CongestionControl> Transport for Windowed<C> {
 
     fn tally(&self, flow: u32) -> Tally {
         let sender = &self.senders[flow as usize];
-        Tally { acknowledged: sender.snd_una, ..sender.tally }
+        let pending = match sender.consecutive_timeouts {
+            0 => Span::ZERO,
+            _ => sender.trip.time_out(self.rules.timer),
+        };
+        let longest_timeout = sender.tally.longest_timeout.max(pending);
+        Tally { acknowledged: sender.snd_una, longest_timeout, ..sender.tally }
+    }
+
+    fn begin_watch(&mut self, flow: u32) {
+        self.senders[flow as usize].tally.longest_timeout = Span::ZERO;
+    }
+
+    fn received(&self, flow: u32) -> u64 {
+        let bytes = self.setup.flows[flow as usize].bytes;
+        self.receivers[flow as usize].received(bytes, &self.setup.packets)
     }
 
     fn failure(&self) -> Option<&str> {
@@ -247,7 +261,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         if sender.connecting {
             // RFC 5681, 3.1: after a lost request a flow begins with one packet.
             if sender.rto_deadline <= self.outbox.now {
-                sender.tally.timeouts += 1;
+                sender.tally.timed_out(sender.trip.time_out(self.rules.timer));
                 sender.window.cwnd = 1.0;
                 sender.trip.timed_out();
                 self.connect();
@@ -255,7 +269,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         } else if sender.snd_una < sender.end {
             let timed_out = sender.rto_deadline <= self.outbox.now;
             if timed_out {
-                sender.tally.timeouts += 1;
+                sender.tally.timed_out(sender.trip.time_out(self.rules.timer));
                 // The flight is what is still outstanding: not what is known to have arrived.
                 let flight = (sender.snd_nxt - sender.snd_una).saturating_sub(sender.sacked.len());
                 let ssthresh = sender.window.ssthresh;

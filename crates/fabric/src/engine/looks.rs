@@ -1,0 +1,79 @@
+//! Long flows, looked at: what their senders know when a watch begins and ends, and what their receivers
+//! have at each instant.
+
+use super::host::look_note;
+use super::scenario::Scenario;
+use crate::lists::Lists;
+use crate::packet::Packet;
+use crate::transport::{Tally, Transport};
+use sojourn_core::Time;
+
+/// What was seen so far of the watched flows of one side.
+pub(super) struct Looks<'a> {
+    scenario: &'a Scenario,
+    /// The watches of the flows from each host, and of those to each host.
+    from: Lists,
+    to: Lists,
+    /// What happened to each flow during its watch.
+    pub(super) tallies: Vec<Tally>,
+    /// Bytes that each flow's receiver had at each instant; empty where the receiver is on another side.
+    pub(super) received: Vec<Vec<u64>>,
+}
+
+impl<'a> Looks<'a> {
+    /// Nothing was seen yet.
+    pub(super) fn new(scenario: &'a Scenario) -> Looks<'a> {
+        let Scenario { watches, flows, network, .. } = scenario;
+        let ends = (0..).zip(&**watches).map(|(n, watch)| (&flows[watch.flow as usize], n));
+        Looks {
+            from: Lists::grouped(network.hosts, ends.clone().map(|(f, n)| (f.from.into(), n))),
+            to: Lists::grouped(network.hosts, ends.map(|(f, n)| (f.to.into(), n))),
+            tallies: vec![Tally::default(); watches.len()],
+            received: vec![Vec::new(); watches.len()],
+            scenario,
+        }
+    }
+
+    /// The notes for the first look of all hosts that watched flows begin or end at.
+    pub(super) fn first(&self) -> impl Iterator<Item = (u16, Packet)> {
+        let has_any = |&host: &u16| {
+            !self.from.of(host.into()).is_empty() || !self.to.of(host.into()).is_empty()
+        };
+        let hosts = (0..self.scenario.network.hosts as u16).filter(has_any);
+        hosts.filter_map(|host| Some((host, self.note(host, 0)?)))
+    }
+
+    /// The note for the look of `host` at instant number `instant`, if there is one.
+    pub(super) fn note(&self, host: u16, instant: u32) -> Option<Packet> {
+        let at = self.scenario.instants.get(instant as usize)?;
+        Some(look_note(*at, host, instant))
+    }
+
+    /// Looks at the flows of `host` at instant number `instant`. Returns how many watches ended.
+    pub(super) fn look(
+        &mut self,
+        host: u16,
+        instant: u32,
+        transport: &mut impl Transport,
+    ) -> usize {
+        let Scenario { watches, instants, .. } = self.scenario;
+        let now: Time = instants[instant as usize];
+        let mut ended = 0;
+        for &number in self.from.of(host.into()) {
+            let watch = &watches[number as usize];
+            let tally = &mut self.tallies[number as usize];
+            if now == watch.from {
+                *tally = transport.tally(watch.flow);
+                transport.begin_watch(watch.flow);
+            } else if now == watch.until {
+                *tally = transport.tally(watch.flow).since(*tally);
+                ended += 1;
+            }
+        }
+        for &number in self.to.of(host.into()) {
+            let bytes = transport.received(watches[number as usize].flow);
+            self.received[number as usize].push(bytes);
+        }
+        ended
+    }
+}
