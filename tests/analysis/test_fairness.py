@@ -103,8 +103,8 @@ def test_show_over_has_a_line_a_time(run, command):
 @pytest.mark.parametrize(
     ("over", "said"),
     [
-        ("7s", "--over 7s: expected a time from 20 us to 100 ms, the measuring window"),
-        ("1ns", "--over 1ns: expected a time from 20 us to 100 ms"),
+        ("7s", "--over 7s: expected a time from 2.5 us to 100 ms, the measuring window"),
+        ("1ns", "--over 1ns: expected a time from 2.5 us to 100 ms"),
         ("0s", "--over 0s: expected a time from"),
         ("5", "--over '5': expected a time like 10ms"),
         ("-1ms", "--over '-1ms': expected a time like 10ms"),

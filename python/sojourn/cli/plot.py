@@ -12,10 +12,10 @@ from sojourn.cli import options
 @click.option(
     "--kind",
     "kinds",
-    type=options.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fct", "qct"]),
+    type=options.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fairness", "fct", "qct"]),
     multiple=True,
     help="slowdown, time: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows"
-    " that never end, at one x; fct and qct are earlier names of slowdown and cdf."
+    " that never end, at one x; fairness: of the same, by averaging time; fct and qct are earlier names of slowdown and cdf."
     "  [default: those that answer what is asked of such jobs]",
 )
 @click.option(
@@ -25,7 +25,7 @@ from sojourn.cli import options
 @click.option(
     "--at",
     metavar="VALUE",
-    help="The x whose distributions cdf and goodput draw.  [default: the largest]",
+    help="The x that cdf, goodput and fairness draw.  [default: the largest]",
 )
 @options.warmup
 @click.option(
