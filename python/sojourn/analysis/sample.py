@@ -35,9 +35,9 @@ class Jobs:
     `metrics` hold NaN where a job has none: of `TIMES` where it did not finish, of `MISSED` where
     it has no deadline, and otherwise 1 if it was not done by then and 0 if it was; of `GOODPUT`
     where it was not measured over a window; of `RECEIVED` where it is not known. `early` marks the
-    warm-up, in which no job is that has a separate window; `late` jobs with an end that were not done when the last one arrived.
-    `jobs` are all of the case, of other kinds too, but those that are left out beyond 5 %;
-    `instants` are their different times of arrival.
+    warm-up, in which no job is that has a separate window; `late` jobs with an end that were not
+    done when the last one arrived. `jobs` are all of the case, of other kinds too, but those that
+    are left out beyond 5 %; `instants` are their different times of arrival.
     """
 
     record: Record

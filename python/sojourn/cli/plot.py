@@ -15,7 +15,8 @@ from sojourn.cli import options
     type=options.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fairness", "fct", "qct"]),
     multiple=True,
     help="slowdown, time: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows"
-    " that never end, at one x; fairness: of the same, by averaging time; fct and qct are earlier names of slowdown and cdf."
+    " that never end, at one x; fairness: of the same, by averaging time; fct and qct are earlier"
+    " names of slowdown and cdf."
     "  [default: those that answer what is asked of such jobs]",
 )
 @click.option(
