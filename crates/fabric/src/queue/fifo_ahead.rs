@@ -117,13 +117,15 @@ impl Queue for FifoAheadPort {
     #[inline]
     fn line_up(&mut self, packet: &mut Packet, now: Time, at: Time) -> bool {
         let size = packet.size;
-        if !self.is_easy(size) {
+        if self.is_easy(size) {
+            self.capacity.take_below_peak(size);
+        } else {
             self.settle(now);
             if !self.capacity.fits(size) {
                 return false;
             }
+            self.capacity.take(size);
         }
-        self.capacity.take(size);
         self.bytes += u32::from(size);
         if self.bytes > self.threshold {
             mark(packet);

@@ -338,7 +338,7 @@ impl Capacity {
     /// Whether a packet of `size` bytes fits, and less is taken with it than was at some time before.
     #[inline]
     fn is_below_peak(self, size: u16) -> bool {
-        u64::from(self.taken_by(size)) + u64::from(self.least) <= u64::from(self.free)
+        self.taken_by(size) <= self.free - self.least
     }
 
     /// Takes the capacity of a packet of `size` bytes, which has to fit.
@@ -348,6 +348,12 @@ impl Capacity {
         if self.free < self.least {
             self.least = self.free;
         }
+    }
+
+    /// Takes the capacity of a packet with which it stays [below its peak](Capacity::is_below_peak).
+    #[inline]
+    fn take_below_peak(&mut self, size: u16) {
+        self.free -= self.taken_by(size);
     }
 
     /// The most that was taken at once, in bytes.
