@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path
@@ -73,6 +74,12 @@ def studies() -> Iterator[object]:
                 "add-a-"
             ):
                 yield pytest.param(block, id=f"{page.stem}-{place}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_toml_on_a_page_is_toml(page):
+    for block in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        tomllib.loads(block)
 
 
 @pytest.mark.parametrize("study", [*studies()])
