@@ -14,15 +14,15 @@ from itertools import pairwise
 from pathlib import Path
 
 _MINUS = "\N{MINUS SIGN}"
-_ATOM = rf"[+{_MINUS}-]?\d+(?:,\d{{3}})*(?:\.\d+)?(?![\w/]|[.,]\d)"
+_ATOM = rf"[+{_MINUS}-]?\d+(?:,\d{{3}})*(?:\.\d+)?(?![\d/]|[.,]\d)"
 _SIZE = re.compile(r"\s?(?:[kKMGT]i?B|B|bytes)\b")
 _UNIT = (
-    r"[nuµm]?s|minutes?|hours?|seconds?|days?|%|per\s+cent|times|[kMG]?b/s|[kMG]B/s|IOPS"
+    r"x|[nuµm]?s|minutes?|hours?|seconds?|days?|%|per\s+cent|times|[kMG]?b/s|[kMG]B/s|IOPS"
     r"|(?:requests)?/m?s|(?:an?|per)\s+(?:second|hour)"
 )
 _NUMBER = re.compile(
     rf"(?<![\w.,/#:-])(?P<text>\[{_ATOM},\s+{_ATOM}\]|{_ATOM}\s+±\s+{_ATOM}"
-    rf"|{_ATOM}(?:\s+to\s+|[-\N{{EN DASH}}]){_ATOM}|{_ATOM})(?:(?P<unit>\s?(?:{_UNIT}))(?!\w))?"
+    rf"|{_ATOM}(?:\s+to\s+|[-\N{{EN DASH}}]){_ATOM}|{_ATOM})(?P<unit>\s?(?:{_UNIT}))?(?!\w)"
 )
 # Words between numbers that share the unit of the last.
 _JOINED = re.compile(r"\s*(?:,|,?\s+and|,?\s+or|\s+to|\s+against|/)\s+")

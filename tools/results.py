@@ -41,6 +41,10 @@ LATER = {
 
 # `full` is the length of the study where a run has less. `origin = "page"`: the run was not kept,
 # and the commit is the one that wrote the number down.
+# Commands that run less than the study has.
+_SHORTENED = re.compile(
+    r"-quick\b|--set (?:workload|list|run)\.(?:flows|requests|queries|messages|rep)"
+)
 REQUIRED = {"command", "seeds", "length", "commit"}
 OPTIONAL = {"full", "origin", "note", "values"}
 
@@ -151,10 +155,14 @@ def unsound_runs(results: Results) -> Iterator[str]:
             yield f"{name}: `{key}` is missing"
         for key in sorted(run.keys() - REQUIRED - OPTIONAL):
             yield f"{name}: `{key}` is no key of a run"
+        if not re.fullmatch(r"[0-9a-f]{7,40}", str(run.get("commit", ""))):
+            yield f"{name}: `commit` is no hash of one"
+        if run.get("origin", "page") != "page":
+            yield f'{name}: `origin` is left out, or "page"'
         command = str(run.get("command", ""))
-        may_be_quick = "sojourn reproduce" in command and "--full" not in command
-        if (may_be_quick or "-quick" in command) and "full" not in run:
-            yield f"{name}: a run without --full has the length of its study as `full`"
+        is_brief = "sojourn reproduce" in command and "--full" not in command
+        if (is_brief or _SHORTENED.search(command)) and "full" not in run:
+            yield f"{name}: `full` is missing, the length that the study has"
     for row, values in results.rows.items():
         if not values:
             yield f"{row}: it has no value"

@@ -101,6 +101,8 @@ def test_a_page_may_quote_its_table(written):
         ("Nothing else is said", "The rest takes 12 us", "12 us: measured, but no run is named"),
         ("Nothing else is said", "It is 3 % of that", "3 %: measured, but no run is named"),
         ("Nothing else is said", "It is in [0.1, 0.2]", "[0.1, 0.2]: measured, but no run"),
+        ("Nothing else is said", "It takes 12us", "12us: measured, but no run is named"),
+        ("Nothing else is said", "It is 3x as fast", "3x: measured, but no run is named"),
         ("Nothing else is said", "From 3 to 5 ms", "3 to 5 ms: measured, but no run is named"),
         ("Nothing else is said", "It takes 3, 4 or 5 ms", "3, 4, 5 ms: measured, but no run"),
         ("200 ms;", "300 ms;", "300 ms: measured, but no run is named"),
@@ -125,8 +127,11 @@ def test_a_page_may_not_quote_what_its_table_does_not_have(written, old, new, sa
         ('commit = "0a8180d3"\n\n[long', "\n[long", "page/long: `commit` is missing"),
         ("seeds", "seed", "page/long: `seed` is no key of a run"),
         ('tail = "65 ± 7"', 'tail = "65 ± 7"\nmore = "1.0"', "long.more: no page quotes this row"),
+        ('"0a8180d3"', '"some"', "page/long: `commit` is no hash of one"),
+        ("length", 'origin = "memory"\nlength', 'page/long: `origin` is left out, or "page"'),
+        ("study.toml", "study.toml --set workload.flows=9", "page/long: `full` is missing"),
         ('tail = "65 ± 7"', 'tail = "65 ± 7"\nnone = []', "page/long.none: it has no value"),
-        ('full = "100,000 flows"\n', "", "a run without --full has the length of its study"),
+        ('full = "100,000 flows"\n', "", "page/quick: `full` is missing"),
     ],
 )
 def test_a_table_may_not_leave_anything_out(written, old, new, said):
