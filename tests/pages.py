@@ -3,11 +3,13 @@
 A comment before a block says what it does here: `<!-- write: buffers.toml -->` that it is that
 file, `<!-- append: buffers.toml -->` that it goes behind what is there, `<!-- with: --set
 workload.flows=200 -->` what its simulations are given beside what stands there, so that they take a
-second, `<!-- not run: WHY -->` that nothing of it is done.
+second, `<!-- not run: WHY -->` that nothing of it is done, `<!-- excerpt: WHICH -->` that it is
+some lines of what the last command printed, with some of their columns.
 
 A block of `console` holds commands after `$` and, below each, what it prints; an answer that is not
 shown is not compared. One of `sh` holds commands alone. What a block of `python` prints is the
-block of `text` that follows it, if one does.
+block of `text` that follows it, if one does. Any other block of `text` is an excerpt, or says why
+nothing compares it.
 """
 
 import contextlib
@@ -19,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"(?:<!-- (?P<verb>write|append|with|not run): (?P<about>[^\n]+) -->\n)?"
+    r"(?:<!-- (?P<verb>write|append|with|not run|excerpt): (?P<about>[^\n]+) -->\n)?"
     r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 
 _AFTER = re.compile(r"^<!-- after: (\S+) -->$", re.MULTILINE)
+_NOT_RUN = re.compile(r"<!--\s*not run(?P<why>.*?)-->", re.DOTALL)
 _SIMULATE = {"run", "measure", "estimate"}
 
 
@@ -73,6 +76,19 @@ def has_what_runs(page: str) -> bool:
     )
 
 
+def unexplained(page: str) -> Iterator[str]:
+    """Blocks that nothing runs or compares, and that do not say why in their own words."""
+    for mark in _NOT_RUN.finditer(page):
+        words = re.findall(r"[\w/.-]+", mark["why"])
+        if len(words) < 4 or words[-1] == "above":
+            yield mark[0]
+    before = None
+    for block in _BLOCK.finditer(page):
+        if block["kind"] == "text" and not block["verb"] and before != "python":
+            yield block["text"]
+        before = None if block["verb"] == "not run" else block["kind"]
+
+
 def follow(page: str, place: Path, run: Callable[[list[str]], tuple[int, str]]) -> str:
     """Do what a page says in the directory where this process is; the page with what then came.
 
@@ -81,9 +97,10 @@ def follow(page: str, place: Path, run: Callable[[list[str]], tuple[int, str]]) 
     """
     names: dict[str, object] = {}
     printed: str | None = None
+    last = ""
 
     def done(block: re.Match[str]) -> str:
-        nonlocal printed
+        nonlocal printed, last
         kind, text, verb = block["kind"], block["text"], block["verb"]
         answer, printed = printed, None
         head = block[0].partition("```")[0]
@@ -106,17 +123,45 @@ def follow(page: str, place: Path, run: Callable[[list[str]], tuple[int, str]]) 
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(text, names)  # noqa: S102 - the handbook's own
             printed = out.getvalue() or None
+        elif verb == "excerpt":
+            return block[0] if is_excerpt(text, last) else f"{head}```text\n{last}```"
         elif kind == "text" and answer is not None:
             return f"{head}```text\n{_trimmed(answer)}```"
         elif kind == "console":
             answered = ""
             for command in commands(text):
-                said = _trimmed(do(command.words)[1].strip())
-                answered += f"{command.line}\n{said if command.answer else ''}"
+                last = _trimmed(do(command.words)[1].strip())
+                answered += f"{command.line}\n{last if command.answer else ''}"
             return f"{head}```console\n{answered}```"
         return block[0]
 
     return _BLOCK.sub(done, page)
+
+
+def is_excerpt(text: str, whole: str) -> bool:
+    """Whether each line of the text has some words of a line of the whole, both in their order.
+
+    A line that leaves its first columns out has those of the line above it.
+    """
+    lines = _filled(whole)
+    for part in text.splitlines():
+        words = [word for word in part.split() if word != "..."]
+        if words and not any(_has(line.split(), words) for line in lines):
+            return False
+    return True
+
+
+def _filled(table: str) -> Iterator[str]:
+    above = ""
+    for line in table.splitlines():
+        indent = len(line) - len(line.lstrip())
+        above = above[:indent].ljust(indent) + line[indent:] if line else ""
+        yield above
+
+
+def _has(line: list[str], words: list[str]) -> bool:
+    rest = iter(line)
+    return all(word in rest for word in words)
 
 
 def _trimmed(said: str) -> str:
