@@ -18,6 +18,7 @@ PROCESSORS_BUSY = 0.8
 
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
+_OFFERED = "queue_utilisation_offered"
 _BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
 _BEYOND = 10
 _NAMED = 3
@@ -41,6 +42,8 @@ def of_run(run: StoredRun) -> list[str]:
         *doubted(run.ledger),
         *replayed(run.ledger),
         *saturated(run.ledger),
+        *overloaded(run.ledger),
+        *too_short(run.ledger),
         *disturbed(run.ledger),
     ]
 
@@ -120,6 +123,32 @@ def saturated(ledger: Ledger) -> list[str]:
         f" the load is at its capacity or over it{', or a few flows fill it' if is_port else ''}"
         for is_port, cases in found.items()
     ]
+
+
+def overloaded(ledger: Ledger) -> list[str]:
+    """What is said of cases whose jobs bring more to a queue than it can do."""
+    found = {
+        record.key: (float(record.figures[_OFFERED]), record.axes)
+        for record in ledger
+        if float(record.figures.get(_OFFERED, 0)) >= 1
+    }
+    if not found:
+        return []
+    most = max(offered for offered, _ in found.values())
+    return [
+        f"up to {most:.0%} of what the busiest link carries is offered to it"
+        f"{_of([axes for _, axes in found.values()])}: no steady state, and a longer run gives"
+        " other numbers"
+    ]
+
+
+def too_short(ledger: Ledger) -> list[str]:
+    """What times of a scheme the fabric is too long for: why flows are slow, or stay unfinished."""
+    found: dict[str, list[Case]] = {}
+    for record in ledger:
+        if words := record.figures.get("too_short"):
+            found.setdefault(str(words), []).append(record.axes)
+    return [words + _of(cases) for words, cases in found.items()]
 
 
 def replayed(ledger: Ledger) -> list[str]:

@@ -1,8 +1,10 @@
 //! What a run gives back: rows, one a job, and totals.
 
 mod table;
+mod too_short;
 mod vocabulary;
 
+pub(crate) use too_short::too_short;
 pub(crate) use vocabulary::VOCABULARY;
 
 use crate::engine::{Outcome, PacketCounts, Sample};

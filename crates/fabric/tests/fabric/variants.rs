@@ -29,10 +29,19 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("MinTCP+pFabric", &[("queue.dequeue", "earliest-of-flow")]),
     ("MinTCP+pFabric", &[("queue.dequeue", "earliest-of-flow"), ("queue.ties", "arrival")]),
     ("MinTCP+pFabric", &[("queue.dequeue", "best"), ("queue.counting", "packets")]),
-    ("MinTCP+pFabric", &[("queue.dequeue", "best"), ("priority", "size"), ("ack_priority", "data")]),
+    (
+        "MinTCP+pFabric",
+        &[("queue.dequeue", "best"), ("priority", "size"), ("ack_priority", "data")],
+    ),
     ("MinTCP+pFabric", &[("queue.dequeue", "best"), ("priority", "deadline")]),
-    ("MinTCP+pFabric", &[("queue.dequeue", "best"), ("priority", "none"), ("transport.rto", "200us")]),
-    ("MinTCP+pFabric", &[("queue.dequeue", "best"), ("transport.sack", "false"), ("transport.window_cap", "15")]),
+    (
+        "MinTCP+pFabric",
+        &[("queue.dequeue", "best"), ("priority", "none"), ("transport.rto", "200us")],
+    ),
+    (
+        "MinTCP+pFabric",
+        &[("queue.dequeue", "best"), ("transport.sack", "false"), ("transport.window_cap", "15")],
+    ),
     ("MinTCP+pFabric", &[("queue.dequeue", "best"), ("transport.probe_after", "2")]),
     ("LineRate+pFabric", &[("balance", "ecmp"), ("queue.ties", "arrival")]),
     ("LineRate+pFabric", &[("transport.sack", "false")]),

@@ -34,6 +34,8 @@ struct Event {
     flow: u32,
     unit: usize,
     packet: PacketId,
+    /// Whether it has its place among the arrivals of that time at that port.
+    placed: bool,
 }
 
 /// The low byte of the key of a note that a host's link may take more: after all others.
@@ -138,10 +140,39 @@ impl<B: Builder> Reference<'_, B> {
             flow: packet.flow,
             unit,
             packet: self.arena.insert(packet),
+            placed: unit < self.scenario.network.hosts,
         }));
     }
 
+    /// Has more than two packets that come to the port of `event` at its time change places by chance.
+    fn place(&mut self, event: Event) {
+        let salt = self.drawn[self.switch_of(event.unit)].0;
+        let is_rival = |Reverse(other): &Reverse<Event>| {
+            !other.service && (other.unit, other.at) == (event.unit, event.at)
+        };
+        let (mut rivals, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.events).into_iter().partition(is_rival);
+        self.events.extend(others);
+        rivals.push(Reverse(event));
+        let mut keys: Vec<u64> =
+            rivals.iter().map(|Reverse(rival)| self.arena[rival.packet].key).collect();
+        if keys.len() > 2 {
+            keys.sort_unstable();
+            rivals.sort_by_key(|Reverse(rival)| self.arena[rival.packet].hash(salt));
+            for (Reverse(rival), key) in rivals.iter_mut().zip(keys) {
+                self.arena[rival.packet].key = key;
+                rival.arrives_by = key as u8;
+            }
+        }
+        for Reverse(rival) in rivals {
+            self.events.push(Reverse(Event { placed: true, ..rival }));
+        }
+    }
+
     fn happen(&mut self, event: Event) {
+        if !event.placed {
+            return self.place(event);
+        }
         let Event { at, service, unit, packet, .. } = event;
         if service {
             self.served[unit] = false;
@@ -215,8 +246,16 @@ impl<B: Builder> Reference<'_, B> {
             self.served[unit] = true;
             let at = at.max(self.free[unit]);
             let node = self.scenario.network.links[unit].from;
-            let event =
-                Event { at, service: true, node, arrives_by: 0, flow: 0, unit, packet: NIL };
+            let event = Event {
+                at,
+                service: true,
+                node,
+                arrives_by: 0,
+                flow: 0,
+                unit,
+                packet: NIL,
+                placed: true,
+            };
             self.events.push(Reverse(event));
         }
     }
@@ -232,7 +271,7 @@ impl<B: Builder> Reference<'_, B> {
         };
         let there = there + link.spec.delay;
         let there = self.nics.get_mut(unit).map_or(there, |nic| nic.arrival(there));
-        packet.key = Packet::arriving(there, link.arrives_by);
+        packet.key = Packet::arriving(there, link.arrives_by as u8);
         let hosts = self.scenario.network.hosts;
         let to = match (link.to as usize).checked_sub(hosts) {
             None => link.to as usize,
