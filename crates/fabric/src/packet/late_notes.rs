@@ -108,8 +108,8 @@ mod tests {
             prop_assert!(PacketArena::is_end(head) && late.is_empty());
         }
 
-        /// A list in any order of hundreds of notes is sorted as its rule says, and whether two of them come
-        /// at one time is told.
+        /// A list in any order of hundreds of notes is sorted as its rule says, and says whether two of them
+        /// come at one time.
         #[test]
         fn a_list_is_sorted(notes in prop::collection::vec((0u64..50, 0u32..4), 1..400)) {
             let mut arena = PacketArena::default();
