@@ -180,7 +180,7 @@ def test_a_load_above_one_is_run_and_told():
     [
         (
             "Swift",
-            "Swift's target (base_target, hop_scale) of 23us is below the round trip, up to ",
+            "Swift's target (base_target, hop_scale) of 23us",
         ),
         ("MinTCP+pFabric", "the time-out (rto) of 40us"),
         ("LineRate+pFabric", "the time-out (rto) of 40us"),

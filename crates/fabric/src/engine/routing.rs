@@ -109,7 +109,7 @@ impl Arrivals {
     #[inline(always)]
     pub(super) fn take(&mut self, unit: u16, arena: &mut PacketArena) -> PacketId {
         let head = std::mem::replace(&mut self.heads[usize::from(unit) % MOST_UNITS], NIL);
-        if arena.known(head).next == NIL { head } else { arena.sorted(head).0 }
+        if arena.known(head).next == NIL { head } else { arena.sorted::<true>(head).0 }
     }
 
     /// Takes the list of what arrives at a port of a switch, in order.
@@ -124,7 +124,7 @@ impl Arrivals {
         if arena.known(head).next == NIL {
             return head;
         }
-        let (sorted, tied) = arena.sorted(head);
+        let (sorted, tied) = arena.sorted::<false>(head);
         match tied {
             true => arena.shuffle_ties(sorted, routing.ties(unit), &mut self.tied),
             false => sorted,

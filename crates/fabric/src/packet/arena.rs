@@ -227,10 +227,10 @@ impl PacketArena {
 
     /// Sorts a list in which what was put in last comes first; of notes with equal key and flow, the one
     /// that was put in first comes first. What was put in late mostly arrives late, so that an insertion
-    /// finds its place soon; at the first that does not, what is left is merged. Also returns whether some
-    /// may arrive at the same time.
+    /// finds its place soon. In the list of a host there is no bound to their number: at the first that does
+    /// not, what is left is merged. For a switch also returns whether some arrive at the same time.
     #[inline]
-    pub(crate) fn sorted(&mut self, head: PacketId) -> (PacketId, bool) {
+    pub(crate) fn sorted<const OF_HOST: bool>(&mut self, head: PacketId) -> (PacketId, bool) {
         let (mut sorted, mut left) = (head, self.known(head).next);
         self.known_mut(head).next = NIL;
         let mut tied = false;
@@ -241,7 +241,7 @@ impl PacketArena {
             let (mut before, mut after) = (NIL, sorted);
             let mut steps = 0;
             let mut ties = |other: (u64, u32)| {
-                tied |= (other.0 ^ own.0) >> TIME_SHIFT == 0;
+                tied |= !OF_HOST && (other.0 ^ own.0) >> TIME_SHIFT == 0;
                 other
             };
             while ties(self.order(after)) < own {
@@ -250,8 +250,8 @@ impl PacketArena {
                 steps += 1;
             }
             self.link_between(&mut sorted, before, id, after);
-            if steps > MOST_STEPS {
-                return (self.merged(sorted, left), true);
+            if OF_HOST && steps > MOST_STEPS {
+                return (self.merged(sorted, left), false);
             }
         }
         (sorted, tied)

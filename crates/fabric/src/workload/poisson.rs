@@ -175,10 +175,6 @@ impl Poisson {
                 self.load * uplinks / context.graph.share_between_racks()
             }
         };
-        if fill >= servers {
-            let expected = "a load at which the links of the hosts are not full";
-            return Err(Refusal::value(&Value::Float(self.load), expected).under("load"));
-        }
         let headers = match self.load_counts {
             LoadCounts::LinkTiming => headers(table, context),
             LoadCounts::Payload => 0.0,

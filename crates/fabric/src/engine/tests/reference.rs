@@ -1,9 +1,7 @@
 //! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
-use super::random_scenarios::{
-    buffers, classes, flows, known, managed_or_not, scenario, topologies,
-};
+use super::random_scenarios::{buffers, classes, flows, managed_or_not, scenario, topologies};
 use crate::engine::host::{
     Nic, QUANTUM, START, WAKE_RECEIVER, WAKE_SENDER, look_note, start_note, wake_note, wake_of,
 };
@@ -17,7 +15,7 @@ use crate::switch_memory::{Memory, Share, Tiers};
 use crate::transport::{End, Outbox, Running, Tally, Transport, Wake};
 use proptest::prelude::*;
 use sojourn_core::Time;
-use sojourn_core::parameters::{Parameters, defaults};
+use sojourn_core::parameters::defaults;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU8;
