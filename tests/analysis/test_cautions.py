@@ -162,3 +162,54 @@ replications = 5
 """
     run = sojourn.run(study, out=tmp_path)
     assert not any("longer and longer" in caution for caution in run.summary().cautions)
+
+
+def test_a_load_above_one_is_run_and_told():
+    run = sojourn.run(
+        'scheme = "DCTCP"\n'
+        'topology = { kind = "single-switch", hosts = 4 }\n'
+        'workload = { kind = "poisson", load = 1.4, flows = 300, sizes = "websearch" }\n'
+    )
+    said = "up to 140% of what the busiest link carries is offered to it: no steady state"
+    assert any(words.startswith(said) for words in run.summary().cautions)
+    assert all(estimate.flat()["ci95"] is None for estimate in run.summary())
+
+
+@pytest.mark.parametrize(
+    ("scheme", "words"),
+    [
+        (
+            "Swift",
+            "Swift's target (base_target, hop_scale) of 23us",
+        ),
+        ("MinTCP+pFabric", "the time-out (rto) of 40us"),
+        ("LineRate+pFabric", "the time-out (rto) of 40us"),
+        ("DCTCP", None),
+    ],
+)
+def test_a_time_below_the_round_trip_is_told(scheme, words):
+    study = (
+        f'scheme = "{scheme}"\ndrain = "1ms"\n'
+        'topology = { kind = "single-switch", hosts = 4, delay = "50us" }\n'
+        'workload = { kind = "poisson", load = 0.5, flows = 30, sizes = "websearch" }\n'
+    )
+    cautions_of = sojourn.run(study).summary().cautions
+    told = [said for said in cautions_of if "below the round trip" in said]
+    if words is None:
+        assert told == []
+        return
+    (said,) = told
+    assert said.startswith(f"{words} is below the round trip, up to ")
+    assert "of 30 of 30 flows" in said
+    near = sojourn.run(study.replace("50us", "500ns")).summary().cautions
+    assert not any("below the round trip" in said for said in near)
+
+
+def test_unfinished_flows_have_a_reason():
+    run = sojourn.run(
+        'scheme = "Swift"\ndrain = "1ms"\n'
+        'topology = { kind = "single-switch", hosts = 4, delay = "50us" }\n'
+        'workload = { kind = "poisson", load = 0.5, flows = 30, sizes = "websearch" }\n'
+    )
+    (said,) = [words for words in run.summary().cautions if "below the round trip" in words]
+    assert said.endswith(" of them unfinished")

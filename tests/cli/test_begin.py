@@ -87,6 +87,11 @@ def test_a_study_from_standard_input(command, monkeypatch):
     assert (binary.code, "standard input: not UTF-8 text (byte 0)" in binary.err) == (2, True)
 
 
+def test_hosts_are_listed(command):
+    listed = command("list", "tables", "hosts")
+    assert (listed.code, "overhead" in listed.out, "backpressure" in listed.out) == (0, True, True)
+
+
 @pytest.mark.parametrize("model", models())
 def test_a_written_study_runs(command, model):
     written = command("init", model, "mine")
@@ -97,6 +102,7 @@ def test_a_written_study_runs(command, model):
     text = Path("mine.toml").read_text()
     assert 'title = "mine"' in text
     assert "out/mine" in text
+    assert ("[hosts]" in text) == (model == "fabric")
     done = command("run", "mine.toml", *SMALL[model], "--set", "run.replications=1")
     assert done.code == 0, done.err
     again = command("init", model, "mine.toml")

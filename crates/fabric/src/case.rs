@@ -9,7 +9,7 @@ use crate::ideal::{Ideal, service};
 use crate::job::{Averaging, Jobs};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::Builder;
-use crate::rows::{PART_NAMES, Played, report};
+use crate::rows::{PART_NAMES, Played, report, too_short};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, LinkSpec, Network, Topology};
@@ -279,7 +279,16 @@ impl Ready {
             Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
             Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
         };
-        Ok(report(keep, self.played(), &best, &outcome))
+        let mut report = report(keep, self.played(), &best, &outcome);
+        if let Scheme::Packets(scheme) = &self.scheme {
+            let ends = match self.completion {
+                Completion::Receiver => &outcome.received,
+                Completion::Sender => &outcome.acknowledged,
+            };
+            let words = too_short(&scheme.transport, &self.jobs.flows, ends, &mut ideals);
+            report.totals.extend(words.map(|words| ("too_short".to_owned(), Value::Text(words))));
+        }
+        Ok(report)
     }
 
     /// The jobs and the fabric, for rows.

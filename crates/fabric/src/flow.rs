@@ -211,6 +211,11 @@ impl<'a> Ideals<'a> {
         begin.saturating_add(out[..out.len() - 1].iter().map(cross).sum::<Span>())
     }
 
+    /// How many switches a flow crosses.
+    pub(crate) fn switches(&mut self, flow: &Flow) -> u32 {
+        self.trip(flow).0.len() as u32 - 1
+    }
+
     /// Completion time of a flow alone, its packets on one path and in order.
     pub(crate) fn alone(&mut self, flow: &Flow, completion: Completion) -> Span {
         let packets = self.packets;

@@ -5,7 +5,7 @@ use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, choices, nested, parameters};
 
 parameters! {
-    /// Hosts.
+    /// What hosts do with the packets of their transports before these are on a link.
     pub struct Hosts: "hosts" {
         /// A host delays each packet that it sends by a random time, evenly distributed from 0 to this
         /// many times that of a full packet on its link. Packets stay in order, and the link is not

@@ -2,6 +2,7 @@
 
 use crate::case::FabricCase;
 use crate::flow::Packets;
+use crate::hosts::Hosts;
 use crate::path::Balance;
 use crate::queue::{Between, QueueKind};
 use crate::rows::VOCABULARY;
@@ -25,7 +26,7 @@ impl Model for FabricCase {
         let mut workloads = Topic::of("workloads", Workload::entries());
         workloads.parts.extend(size_tables());
         vec![
-            Topic::of("tables", vec![Packets::entry()]),
+            Topic::of("tables", vec![Packets::entry(), Hosts::entry()]),
             workloads,
             Topic::of("topologies", Topology::entries()),
             Topic::of("schemes", Scheme::entries()),

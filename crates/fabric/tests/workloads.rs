@@ -69,7 +69,8 @@ fn flows_to_the_last_host_load_its_link() {
 #[test]
 fn the_load_is_what_it_is_said_to_be() {
     let packets: Packets = defaults();
-    for (load, sizes) in [(0.3, "websearch"), (0.8, "fb-hadoop"), (0.6, "fb-webserver")] {
+    let loads = [(0.3, "websearch"), (0.8, "fb-hadoop"), (0.6, "fb-webserver"), (1.4, "websearch")];
+    for (load, sizes) in loads {
         for counts in [LoadCounts::LinkTiming, LoadCounts::Payload] {
             let topology = fat_tree(6);
             let flows = flows(&poisson(load, counts, sizes), &topology, 11);

@@ -18,6 +18,7 @@ PROCESSORS_BUSY = 0.8
 
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
+_OFFERED = "queue_utilisation_offered"
 _BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
 _BEYOND = 10
 _RECEIVED = "received_share_of_link"
@@ -43,6 +44,8 @@ def of_run(run: StoredRun) -> list[str]:
         *replayed(run.ledger),
         *saturated(run.ledger),
         *beyond_the_link(run.ledger),
+        *overloaded(run.ledger),
+        *too_short(run.ledger),
         *disturbed(run.ledger),
     ]
 
@@ -138,6 +141,32 @@ def beyond_the_link(ledger: Ledger) -> list[str]:
         f"the goodputs of a host's flows sum to {max(shares.values()):.1%} of what its link can"
         f" carry{_of(cases)}: they are not what the host received"
     ]
+
+
+def overloaded(ledger: Ledger) -> list[str]:
+    """What is said of cases whose jobs bring more to a queue than it can do."""
+    found = {
+        record.key: (float(record.figures[_OFFERED]), record.axes)
+        for record in ledger
+        if float(record.figures.get(_OFFERED, 0)) >= 1
+    }
+    if not found:
+        return []
+    most = max(offered for offered, _ in found.values())
+    return [
+        f"up to {most:.0%} of what the busiest link carries is offered to it"
+        f"{_of([axes for _, axes in found.values()])}: no steady state, and a longer run gives"
+        " other numbers"
+    ]
+
+
+def too_short(ledger: Ledger) -> list[str]:
+    """What times of a scheme the fabric is too long for: why flows are slow, or stay unfinished."""
+    found: dict[str, list[Case]] = {}
+    for record in ledger:
+        if words := record.figures.get("too_short"):
+            found.setdefault(str(words), []).append(record.axes)
+    return [words + _of(cases) for words, cases in found.items()]
 
 
 def replayed(ledger: Ledger) -> list[str]:

@@ -4,6 +4,7 @@
 use super::Engine;
 use super::partition::Unit;
 use super::port::{Boundary, Fabric, Links, Port, SwitchMemory, at};
+use super::routing::Arrivals;
 use super::scenario::Scenario;
 use crate::hosts::HostPort;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
@@ -35,6 +36,10 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             }
             let id = arrivals;
             arrivals = self.fabric.arena.known(id).next;
+            let Fabric { arrivals: Arrivals { late, .. }, arena, .. } = &mut self.fabric;
+            if !late.is_empty() {
+                late.bring(&mut arrivals, arena);
+            }
             self.host_turn(host, id, next, ends, &mut arrivals);
             self.do_as_asked(host, ends, &mut arrivals);
         }
@@ -195,7 +200,7 @@ impl<B: Boundary> Fabric<'_, B> {
     pub(super) fn note(&mut self, host: Unit, note: Packet, ends: Time, arrivals: &mut PacketId) {
         if note.arrives() < ends {
             let id = self.links.wheel.add(note, &mut self.arena);
-            self.arena.link(arrivals, id);
+            self.arrivals.late.put(id, arrivals, &mut self.arena);
         } else {
             let first = self.layout.blocks[usize::from(self.open)].units.start;
             self.leave(first + u32::from(host.nth), note);

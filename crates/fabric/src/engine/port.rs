@@ -282,7 +282,7 @@ pub(super) fn visit<D: Queue, S>(
     keeper: &mut impl Admission<S>,
 ) {
     let Fabric { arrivals, arena, links, routing, .. } = fabric;
-    let mut first = arrivals.take(unit.nth, arena);
+    let mut first = arrivals.take_at_switch(unit, arena, routing);
     let mut next = arena.known(first).arrives();
     loop {
         let port = at(ports, unit);

@@ -4,9 +4,9 @@
 //! not depend on each other, so a processor has several of them under way at once.
 
 use super::ones;
-use super::partition::{Block, Layout, MOST_UNITS};
+use super::partition::{Block, Layout, MOST_UNITS, Unit};
 use super::scenario::Scenario;
-use crate::packet::{NIL, Packet, PacketArena, PacketId, VISIT};
+use crate::packet::{LateNotes, NIL, Packet, PacketArena, PacketId, VISIT};
 use crate::path::{self, Balance, Choose, Input, first_turn, salt_of, with_balance};
 use crate::topology::{Exit, Lookup, Routes};
 use std::ops::Range;
@@ -20,13 +20,17 @@ pub(super) struct Arrivals {
     /// places than a block has units, and a power of two, so that a place costs a mask and no check.
     touched: Box<[u16; 2 * MOST_UNITS]>,
     count: usize,
+    /// Of the host that is visited, notes that come after many others.
+    pub(super) late: LateNotes,
+    /// Memory for putting what arrives at the same time into order.
+    tied: Vec<PacketId>,
 }
 
 impl Arrivals {
     /// Empty lists.
     pub(super) fn new() -> Arrivals {
         let (heads, touched) = (Box::new([NIL; MOST_UNITS]), Box::new([0; 2 * MOST_UNITS]));
-        Arrivals { heads, touched, count: 0 }
+        Arrivals { heads, touched, count: 0, late: LateNotes::default(), tied: Vec::new() }
     }
 
     /// Begins another block. All lists of the one before have been taken.
@@ -101,11 +105,30 @@ impl Arrivals {
         self.count * 8 >= units
     }
 
-    /// Takes the list of what arrives at a unit, in order.
+    /// Takes the list of what arrives at a host, in order.
     #[inline(always)]
     pub(super) fn take(&mut self, unit: u16, arena: &mut PacketArena) -> PacketId {
         let head = std::mem::replace(&mut self.heads[usize::from(unit) % MOST_UNITS], NIL);
-        if arena.known(head).next == NIL { head } else { arena.sorted(head) }
+        if arena.known(head).next == NIL { head } else { arena.sorted::<true>(head).0 }
+    }
+
+    /// Takes the list of what arrives at a port of a switch, in order.
+    #[inline(always)]
+    pub(super) fn take_at_switch(
+        &mut self,
+        unit: Unit,
+        arena: &mut PacketArena,
+        routing: &Routing<'_>,
+    ) -> PacketId {
+        let head = std::mem::replace(&mut self.heads[usize::from(unit.nth) % MOST_UNITS], NIL);
+        if arena.known(head).next == NIL {
+            return head;
+        }
+        let (sorted, tied) = arena.sorted::<false>(head);
+        match tied {
+            true => arena.shuffle_ties(sorted, routing.ties(unit), &mut self.tied),
+            false => sorted,
+        }
     }
 }
 
@@ -128,7 +151,7 @@ struct Switch {
     exit: Exit,
     /// Start value of its hashes.
     salt: u64,
-    /// Multiplier of arrival times for the order at a tie.
+    /// Multiplier of arrival times, and start value of hashes, for the order at a tie.
     ties: u64,
 }
 
@@ -204,6 +227,11 @@ impl<'a> Routing<'a> {
         self.interfaces[place].switch as usize
     }
 
+    /// The random number of the switch of `unit` for the order at a tie.
+    pub(super) fn ties(&self, unit: Unit) -> u64 {
+        self.switches[self.switch_of(unit.place)].ties
+    }
+
     /// Whether the switch of the unit at `place` has hosts.
     pub(super) fn is_edge(&self, place: usize) -> bool {
         self.switches[self.switch_of(place)].exit.is_edge()
@@ -263,9 +291,10 @@ pub(super) fn drawn(scenario: &Scenario) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// The key of a packet at a switch with the multiplier `ties`. Packets that arrive at one switch at the
-/// same time come in random order: the numbers of their ports are compared after bits are inverted that
-/// depend on the switch, the time and the seed, so that they stay different.
+/// The key of a packet at a switch with the multiplier `ties`. The numbers of the ports of packets that
+/// arrive at one switch at the same time are compared after bits are inverted that depend on the switch,
+/// the time and the seed: either order of two is as likely. Of more than two at one port, these keys are
+/// the places, which `PacketArena::shuffle_ties` gives them.
 #[inline(always)]
 pub(super) fn at_a_tie(packet: &Packet, ties: u64) -> u64 {
     packet.key ^ packet.arrives().ps().wrapping_mul(ties) >> 56

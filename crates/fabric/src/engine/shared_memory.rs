@@ -217,7 +217,8 @@ impl SwitchMemory for SharedMemory {
             visit(unit, ports, fabric, &mut calm);
         } else {
             let port = at(ports, unit);
-            port.share.arrivals = fabric.arrivals.take(unit.nth, &mut fabric.arena);
+            let Fabric { arrivals, arena, routing, .. } = &mut *fabric;
+            port.share.arrivals = arrivals.take_at_switch(unit, arena, routing);
             switch.agenda.plan(unit, port, fabric);
         }
     }

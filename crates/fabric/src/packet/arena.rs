@@ -4,7 +4,7 @@
 //! runs, one behind another, so that they are written and read in sequence: a large fabric's packets do
 //! not fit into the caches, and a load from memory whose address the load before it gives takes longest.
 
-use super::{Packet, TRIMMABLE, TRIMMED};
+use super::{Packet, TIME_SHIFT, TRIMMABLE, TRIMMED};
 use sojourn_core::Time;
 use std::ops::Range;
 
@@ -62,6 +62,10 @@ pub(crate) const RUN: u32 = 66;
 
 /// The end of an empty list of arrivals, of a unit that has something else to do.
 pub(crate) const VISIT: PacketId = PacketId(1);
+
+/// How many notes an insertion into a list passes at most before another way is taken, whose time grows
+/// with the logarithm of the list's length.
+const MOST_STEPS: u32 = 64;
 
 const FOREIGN: &str = "a queue returned a packet of another arena";
 
@@ -180,15 +184,25 @@ impl PacketArena {
         id <= VISIT
     }
 
-    /// Inserts a note into a list of arrivals, in order of key and then of flow.
-    pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) {
+    /// Inserts a note into a list of arrivals, in order of key and then of flow, behind those that are
+    /// equal. Returns whether its place is near the head; where it is not, nothing changes.
+    pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) -> bool {
         let own = self.order(id);
         let (mut before, mut after) = (NIL, *head);
-        while self.order(after) <= own {
+        for _ in 0..MOST_STEPS {
+            if self.order(after) > own {
+                self.link_between(head, before, id, after);
+                return true;
+            }
             before = after;
             after = self.known(after).next;
         }
-        self.link_between(head, before, id, after);
+        false
+    }
+
+    /// Puts a note before all others of a list.
+    pub(crate) fn link_first(&mut self, head: &mut PacketId, id: PacketId) {
+        self.link_between(head, NIL, id, *head);
     }
 
     fn link_between(
@@ -205,30 +219,102 @@ impl PacketArena {
         }
     }
 
+    /// What lists are sorted by: the key, and the flow.
     #[inline]
-    fn order(&self, id: PacketId) -> (u64, u32) {
+    pub(crate) fn order(&self, id: PacketId) -> (u64, u32) {
         (self.known(id).key, self.known(id).flow)
     }
 
     /// Sorts a list in which what was put in last comes first; of notes with equal key and flow, the one
     /// that was put in first comes first. What was put in late mostly arrives late, so that an insertion
-    /// finds its place soon.
+    /// finds its place soon. In the list of a host there is no bound to their number: at the first that does
+    /// not, what is left is merged. For a switch also returns whether some arrive at the same time.
     #[inline]
-    pub(crate) fn sorted(&mut self, head: PacketId) -> PacketId {
+    pub(crate) fn sorted<const OF_HOST: bool>(&mut self, head: PacketId) -> (PacketId, bool) {
         let (mut sorted, mut left) = (head, self.known(head).next);
         self.known_mut(head).next = NIL;
-        while left != NIL {
+        let mut tied = false;
+        while !PacketArena::is_end(left) {
             let id = left;
             left = self.known(id).next;
             let own = self.order(id);
             let (mut before, mut after) = (NIL, sorted);
-            while self.order(after) < own {
+            let mut steps = 0;
+            let mut ties = |other: (u64, u32)| {
+                tied |= !OF_HOST && (other.0 ^ own.0) >> TIME_SHIFT == 0;
+                other
+            };
+            while ties(self.order(after)) < own {
                 before = after;
                 after = self.known(after).next;
+                steps += 1;
             }
             self.link_between(&mut sorted, before, id, after);
+            if OF_HOST && steps > MOST_STEPS {
+                return (self.merged(sorted, left), false);
+            }
         }
-        sorted
+        (sorted, tied)
+    }
+
+    /// Has those of a `sorted` list of a switch that arrive at the same time change places, so that every order
+    /// of more than two is equally likely; `salt` is the switch's, and `all` memory for that.
+    #[cold]
+    pub(crate) fn shuffle_ties(
+        &mut self,
+        sorted: PacketId,
+        salt: u64,
+        all: &mut Vec<PacketId>,
+    ) -> PacketId {
+        all.clear();
+        let mut end = sorted;
+        while !PacketArena::is_end(end) {
+            all.push(end);
+            end = self.known(end).next;
+        }
+        let mut rest = &mut all[..];
+        while let Some(&first) = rest.first() {
+            let at = self.known(first).arrives();
+            let count = rest.iter().take_while(|&&id| self.known(id).arrives() == at).count();
+            let (tied, others) = rest.split_at_mut(count);
+            self.change_places(tied, salt);
+            rest = others;
+        }
+        let mut head = end;
+        for &id in all.iter().rev() {
+            self.link_first(&mut head, id);
+        }
+        head
+    }
+
+    fn change_places(&mut self, tied: &mut [PacketId], salt: u64) {
+        let keys: Vec<u64> = tied.iter().map(|&id| self.known(id).key).collect();
+        // A switch of over 256 ports has equal keys.
+        if keys.len() > 2 || keys.windows(2).any(|pair| pair[0] == pair[1]) {
+            tied.sort_by_cached_key(|&id| self.known(id).hash(salt));
+            for (&id, key) in tied.iter().zip(keys) {
+                self.known_mut(id).key = key;
+            }
+        }
+    }
+
+    /// Merges the list `left`, in which what was put in last comes first, into one that is `sorted` and was
+    /// put in later.
+    #[cold]
+    fn merged(&mut self, sorted: PacketId, left: PacketId) -> PacketId {
+        let list = |first: PacketId| {
+            let after = |id: &PacketId| Some(self.known(*id).next);
+            std::iter::successors(Some(first), after).take_while(|id| !PacketArena::is_end(*id))
+        };
+        let mut all: Vec<PacketId> = list(left).collect();
+        all.reverse();
+        all.extend(list(sorted));
+        all.sort_by_key(|&id| self.order(id));
+        let mut head = NIL;
+        for id in all.into_iter().rev() {
+            self.link_first(&mut head, id);
+        }
+        head
     }
 
     /// Takes a free run, whose packets have to be written before they are read.

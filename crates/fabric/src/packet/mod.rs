@@ -1,15 +1,24 @@
 //! Packets, and where they lie.
 
 mod arena;
+mod late_notes;
 
 pub(crate) use arena::{NIL, RUN, VISIT};
 pub use arena::{PacketArena, PacketId};
+pub(crate) use late_notes::LateNotes;
 
+use sojourn_core::random::mix;
 use sojourn_core::{Span, Time};
 
-/// The largest number of ports of one switch: the port a packet came in by is part of its arrival
-/// key.
-pub const MAX_PORTS: usize = 256;
+/// The largest number of ports of one switch.
+pub const MAX_PORTS: usize = 1024;
+/// The largest number of next hops that a switch can choose among.
+pub const MAX_WAYS: usize = 255;
+/// The largest number of hosts: packets know them by numbers of 16 bits.
+pub const MAX_HOSTS: usize = 1 << 16;
+
+/// Bits of a key below the time.
+const TIME_SHIFT: u32 = 8;
 
 /// Arrival keys hold 20 hours of picoseconds: flows may arrive for half of them, ...
 pub const LATEST_ARRIVAL: Span = Span::from_s(36_000);
@@ -44,8 +53,9 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// When it arrives at the next node, in picoseconds, above the number of the port it arrives
-    /// by: unique at that node, so ties are settled by rule. See [`Packet::arriving`].
+    /// When it arrives at the next node, in picoseconds, above what decides between arrivals at the same
+    /// time: at a switch the last bits of the number of the port it arrives by, and then
+    /// `Packet::at_a_tie`; at a host a class of notes. See [`Packet::arriving`].
     pub(crate) key: u64,
     /// On a link, the interface at its other end; else the next packet of the list that this one is
     /// in.
@@ -107,7 +117,18 @@ impl Packet {
     /// The key of an arrival at time `at` by the node's port number `port`.
     #[inline]
     pub(crate) const fn arriving(at: Time, port: u8) -> u64 {
-        at.ps() << 8 | port as u64
+        at.ps() << TIME_SHIFT | port as u64
+    }
+
+    /// A hash of all that it is but for its place in a list. What has the same hash is the same packet, unless
+    /// two hashes of 64 bits are equal by chance.
+    pub(crate) fn hash(&self, salt: u64) -> u64 {
+        let Packet { key, next: _, flow, sequence, priority, to, size, echo, kind, marks } = *self;
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let small = u64::from(to) << 48 | u64::from(size) << 32 | u64::from(echo) << 16;
+        let small = small | (kind as u64) << 8 | u64::from(marks);
+        let halves = [key, pair(flow, sequence), pair(priority, 0), small];
+        halves.into_iter().fold(salt, |hash, half| mix(hash ^ half))
     }
 
     /// Becomes a copy of `other`, but for its key and what is next.
@@ -139,7 +160,7 @@ impl Packet {
     /// When it arrives at the node it is under way to.
     #[inline]
     pub const fn arrives(&self) -> Time {
-        Time::from_ps(self.key >> 8)
+        Time::from_ps(self.key >> TIME_SHIFT)
     }
 }
 

@@ -3,44 +3,47 @@
 use super::Capacity;
 use super::fifo::Fifo;
 use crate::packet::{PacketArena, PacketId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-/// The lines of the flows that wait, the one whose turn it is first. They have no limit.
+/// The lines of the flows that wait. They have no limit.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    lines: VecDeque<(u32, Fifo)>,
+    /// By flow.
+    lines: BTreeMap<u32, Fifo>,
+    /// These flows, the one whose turn it is first.
+    turns: VecDeque<u32>,
 }
 
 impl Turns {
     /// Appends a packet to the line of its flow; a flow that had none waits for its turn.
     pub(super) fn push(&mut self, id: PacketId, arena: &mut PacketArena) {
         let flow = arena[id].flow;
-        let place = match self.lines.iter().position(|(of, _)| *of == flow) {
-            Some(place) => place,
-            None => {
-                self.lines.push_back((flow, Fifo::new(Capacity::endless())));
-                self.lines.len() - 1
-            }
-        };
-        self.lines[place].1.push(id, arena);
+        let line = self.lines.entry(flow).or_insert_with(|| {
+            self.turns.push_back(flow);
+            Fifo::new(Capacity::endless())
+        });
+        line.push(id, arena);
     }
 
     /// Takes the packet whose turn it is; some packet waits.
     pub(super) fn pop(&mut self, arena: &PacketArena) -> PacketId {
-        let (flow, mut line) = self.lines.pop_front().expect("a queue that is asked has a packet");
+        let flow = self.turns.pop_front().expect("a queue that is asked has a packet");
+        let line = self.lines.get_mut(&flow).expect("a flow that waits has a line");
         let id = line.pop(arena);
-        if !line.is_empty() {
-            self.lines.push_back((flow, line));
+        if line.is_empty() {
+            self.lines.remove(&flow);
+        } else {
+            self.turns.push_back(flow);
         }
         id
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.turns.is_empty()
     }
 
     pub(super) fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
-        self.lines.iter().flat_map(|(_, line)| line.waiting(arena)).collect()
+        self.turns.iter().flat_map(|flow| self.lines[flow].waiting(arena)).collect()
     }
 }
 

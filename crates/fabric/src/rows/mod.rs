@@ -2,8 +2,10 @@
 
 mod long_flows;
 mod table;
+mod too_short;
 mod vocabulary;
 
+pub(crate) use too_short::too_short;
 pub(crate) use vocabulary::VOCABULARY;
 
 use crate::engine::{Outcome, PacketCounts, Sample};

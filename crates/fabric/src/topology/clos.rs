@@ -1,7 +1,7 @@
 //! Pods of racks under planes of spines: the three-tier Clos of large data centers.
 
 use super::{Graph, LinkSpec};
-use crate::packet::MAX_PORTS;
+use crate::packet::{MAX_HOSTS, MAX_PORTS, MAX_WAYS};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Rate, Span, parameters};
 
@@ -18,9 +18,9 @@ parameters! {
         /// Hosts a rack.
         pub hosts: u32 [1..=MAX_PORTS as u32] = 16,
         /// How many planes: fabric switches a pod.
-        pub planes: u32 [1..=MAX_PORTS as u32] = 2,
+        pub planes: u32 [1..=MAX_WAYS as u32] = 2,
         /// Spine switches a plane.
-        pub spines: u32 [1..=MAX_PORTS as u32] = 8,
+        pub spines: u32 [1..=MAX_WAYS as u32] = 8,
         /// Speed of the hosts' links.
         pub rate: Rate = Rate::gbps(10),
         /// Speed of the links between racks and fabric switches.
@@ -45,15 +45,12 @@ impl Check for Clos {
             return refuse("racks", self.racks, &format!("at most {ports} ports a fabric switch"));
         }
         let hosts = u64::from(self.pods) * u64::from(self.racks) * u64::from(self.hosts);
-        if !(2..=MOST_HOSTS).contains(&hosts) {
-            return refuse("pods", self.pods, &format!("2 to {MOST_HOSTS} hosts in all"));
+        if !(2..=MAX_HOSTS as u64).contains(&hosts) {
+            return refuse("pods", self.pods, &format!("2 to {MAX_HOSTS} hosts in all"));
         }
         Ok(())
     }
 }
-
-/// Packets know hosts by numbers of 16 bits.
-const MOST_HOSTS: u64 = 1 << 16;
 
 impl Clos {
     /// Lays the links. Switches: the racks' of all pods, then the fabric switches pod by pod, then

@@ -1,7 +1,7 @@
 //! Racks of hosts under leaves, every leaf connected to every spine.
 
 use super::{Graph, LinkSpec, MOST_PPM, Ppm};
-use crate::packet::MAX_PORTS;
+use crate::packet::{MAX_HOSTS, MAX_PORTS, MAX_WAYS};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Rate, Span, parameters};
 
@@ -15,9 +15,9 @@ parameters! {
         /// Hosts a rack.
         pub hosts: u32 [1..=MAX_PORTS as u32] = 16,
         /// How many spine switches.
-        pub spines: u32 [1..=MAX_PORTS as u32] = 4,
+        pub spines: u32 [1..=MAX_WAYS as u32] = 4,
         /// Parallel uplinks from each leaf to each spine.
-        pub uplinks: u32 [1..=MAX_PORTS as u32] = 1,
+        pub uplinks: u32 [1..=MAX_WAYS as u32] = 1,
         /// Speed of the hosts' links.
         pub rate: Rate = Rate::gbps(10),
         /// Speed of the uplinks.
@@ -49,8 +49,14 @@ impl Check for LeafSpine {
         if hosts + spines * uplinks > ports {
             return refuse("hosts", self.hosts, format!("at most {ports} ports a leaf"));
         }
+        if spines * uplinks > MAX_WAYS as u64 {
+            return refuse("spines", self.spines, format!("at most {MAX_WAYS} uplinks a leaf"));
+        }
         if racks * hosts < 2 {
             return refuse("hosts", self.hosts, "at least 2 hosts in all".to_owned());
+        }
+        if racks * hosts > MAX_HOSTS as u64 {
+            return refuse("racks", self.racks, format!("at most {MAX_HOSTS} hosts in all"));
         }
         Ok(())
     }

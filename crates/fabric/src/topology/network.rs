@@ -13,7 +13,7 @@ pub struct Link {
     /// The node that the link leads to.
     pub to: u32,
     /// The number, at the node it leads to, of the port on the other end.
-    pub arrives_by: u8,
+    pub arrives_by: u16,
     /// Whether the switch it leads to sends a packet on once its header is there.
     pub cuts: bool,
     /// Rate and propagation delay.
@@ -103,7 +103,7 @@ impl Network {
         let mut used = vec![0u32; graph.switches];
         let mut take = |switch: usize| {
             used[switch] += 1;
-            (first_port[switch] + used[switch] - 1, (used[switch] - 1) as u8)
+            (first_port[switch] + used[switch] - 1, (used[switch] - 1) as u16)
         };
         for (host, &(switch, spec)) in graph.hosts.iter().enumerate() {
             let (port, number) = take(switch);
@@ -130,7 +130,7 @@ impl Network {
         let peers: Vec<Option<u32>> =
             links[hosts..].iter().map(|link| switch_of(link.to)).collect();
         let of_hosts = links[..hosts].iter().map(|link| (link.to - hosts as u32, link.arrives_by));
-        let of_hosts: Vec<(u32, u8)> = of_hosts.collect();
+        let of_hosts: Vec<(u32, u16)> = of_hosts.collect();
         let cables = Cables { first_port: &first_port, peers: &peers, hosts: &of_hosts };
         let routes = Routes::new(&cables);
         Network { hosts, switches: graph.switches, links, first_port, routes }

@@ -4,7 +4,7 @@
 //! the same place of a regular fabric leave for the same hosts by ports of the same numbers, so they
 //! share one row of the table: a fat-tree has one row for all edges, one a pod, and one for all cores.
 
-use crate::packet::MAX_PORTS;
+use crate::packet::{MAX_PORTS, MAX_WAYS};
 use std::collections::BTreeMap;
 use std::hint::select_unpredictable;
 
@@ -21,7 +21,7 @@ pub(crate) struct Routes {
     rows: Vec<Ways>,
     /// Numbers of ports at their switches: first for each host the one that leads to it, then those
     /// of all ways.
-    members: Vec<u8>,
+    members: Vec<u16>,
 }
 
 /// Where the routes of a switch stand.
@@ -40,7 +40,7 @@ pub(crate) struct Exit {
 pub(crate) struct Lookup<'a> {
     edge_of: &'a [u16],
     rows: &'a [Ways],
-    members: &'a [u8],
+    members: &'a [u16],
 }
 
 /// Next hops: a run of [`Routes::members`], its start above eight bits of its length.
@@ -49,6 +49,7 @@ pub(crate) struct Ways(u32);
 
 /// Which ports of a switch: a bit for each, in groups.
 type Ports = [u16; MAX_PORTS / 16];
+const NO_PORTS: Ports = [0; MAX_PORTS / 16];
 
 /// How many steps away a switch is. Of these a processor compares eight at once.
 type Steps = i16;
@@ -69,7 +70,7 @@ impl Ways {
     const NONE: Ways = Ways(0);
 
     fn new(start: usize, count: usize) -> Ways {
-        assert!(start < 1 << 24 && count < 1 << 8, "{start} {count}");
+        assert!(start < 1 << 24 && count <= MAX_WAYS, "{start} {count}");
         Ways((start << 8 | count) as u32)
     }
 
@@ -92,7 +93,7 @@ pub(super) struct Cables<'a> {
     /// The switch on the other end of each port of a switch, none where that is a host.
     pub(super) peers: &'a [Option<u32>],
     /// The switch that each host hangs on, and the number of its port there.
-    pub(super) hosts: &'a [(u32, u8)],
+    pub(super) hosts: &'a [(u32, u16)],
 }
 
 impl Routes {
@@ -159,7 +160,7 @@ impl Routes {
         let mut ways = Ways::NONE;
         for (edge, change) in changes.into_iter().enumerate() {
             if change {
-                let mut ports = Ports::default();
+                let mut ports = NO_PORTS;
                 for (ports, group) in ports.iter_mut().zip(&nearer) {
                     *ports = group[edge];
                 }
@@ -254,13 +255,13 @@ impl Lookup<'_> {
 }
 
 /// Adds the numbers of `ports` to the members.
-fn run(ports: &Ports, members: &mut Vec<u8>) -> Ways {
-    if *ports == Ports::default() {
+fn run(ports: &Ports, members: &mut Vec<u16>) -> Ways {
+    if *ports == NO_PORTS {
         return Ways::NONE;
     }
     let start = members.len();
-    members
-        .extend((0..=u8::MAX).filter(|port| ports[usize::from(port / 16)] >> (port % 16) & 1 == 1));
+    let leads = |port: &u16| ports[usize::from(port / 16)] >> (port % 16) & 1 == 1;
+    members.extend((0..MAX_PORTS as u16).filter(leads));
     Ways::new(start, members.len() - start)
 }
 

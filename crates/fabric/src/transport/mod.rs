@@ -156,6 +156,20 @@ fn estimable_by_link<P: TransportParameters>(_: &P) -> bool {
 }
 
 impl TransportKind {
+    /// The time within which it expects the answer to a packet over so many switches, whatever it has
+    /// measured, and what it is called. None where it learns the round trip.
+    pub(crate) fn patience(&self, switches: u32) -> Option<(&'static str, Span)> {
+        match self {
+            TransportKind::MinTcp(MinTcp { rto, .. })
+            | TransportKind::LineRate(LineRate { rto, .. }) => Some(("the time-out (rto)", *rto)),
+            TransportKind::Swift(Swift { base_target, hop_scale, .. }) => {
+                let hops = *hop_scale * u64::from(switches);
+                Some(("Swift's target (base_target, hop_scale)", base_target.saturating_add(hops)))
+            }
+            _ => None,
+        }
+    }
+
     /// The file that it is in, where it is not compiled in.
     pub(crate) fn file(&mut self) -> Option<&mut String> {
         match self {

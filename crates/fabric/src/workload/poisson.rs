@@ -21,7 +21,9 @@ parameters! {
         pub sizes: String = "websearch".to_owned(),
         /// How the table is read; by default as its publisher does.
         pub reading: Option<Reading> = None,
-        /// Share of the links of `load_of` that arriving bytes take, above 0 and below 1.
+        /// Share of the links of `load_of` that arriving bytes take, above 0 and at most 100. Near 0 flows
+        /// hardly meet. From 1 on queues grow for as long as flows arrive: there is no steady state, results
+        /// depend on the number of flows, and no interval is given.
         pub load: f64,
         /// Of which links that is the load.
         pub load_of: LoadOf = LoadOf::Servers,
@@ -63,11 +65,15 @@ choices! {
     }
 }
 
+/// Upper bound of `load`: beyond it flows arrive all but at once.
+const MOST_LOAD: f64 = 100.0;
+
 impl Check for Poisson {
     fn check(&self) -> Result<(), Refusal> {
-        if !(self.load > 0.0 && self.load < 1.0) {
+        if !(self.load > 0.0 && self.load <= MOST_LOAD) {
             let given = Value::Float(self.load);
-            return Err(Refusal::value(&given, "a load above 0 and below 1").under("load"));
+            let expected = format!("a load above 0 and at most {MOST_LOAD}");
+            return Err(Refusal::value(&given, expected).under("load"));
         }
         Ok(())
     }
@@ -169,10 +175,6 @@ impl Poisson {
                 self.load * uplinks / context.graph.share_between_racks()
             }
         };
-        if fill >= servers {
-            let expected = "a load at which the links of the hosts are not full";
-            return Err(Refusal::value(&Value::Float(self.load), expected).under("load"));
-        }
         let headers = match self.load_counts {
             LoadCounts::LinkTiming => headers(table, context),
             LoadCounts::Payload => 0.0,

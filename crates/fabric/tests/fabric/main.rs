@@ -11,6 +11,7 @@ mod exact;
 mod invariants;
 mod jobs;
 mod long_flows;
+mod named;
 mod ndp;
 mod order;
 mod paths;

@@ -3,9 +3,11 @@
 use crate::common::*;
 use crate::witness::{Log, watch};
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
-use sojourn_core::{Bytes, Span};
+use sojourn_core::{Bytes, Keep, Span};
+use sojourn_fabric::engine::Progress;
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::queue::{Builder, DropTail, Levels, PFabric, QueueKind};
+use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 
@@ -169,4 +171,72 @@ fn a_flow_waits_with_those_that_have_sent_as_much() {
         assert_eq!(last(packets), (ns + 800) * 1000, "{packets} packets");
     }
     assert_eq!(last(4), (1583 + 177 * 1200 + 1200 + 383 + 2 * (32 + 383) - 100_000) * 1000);
+}
+
+/// Hosts that take no time each send a packet to the last one at the same moment, round after round. The
+/// hosts of each round in the order in which their packets arrived.
+fn orders_at_a_tie(senders: u16, rounds: u64) -> Vec<Vec<u16>> {
+    let round =
+        |round: u64| (0..senders).map(move |from| flow(from, senders, FULL, round * 100_000_000));
+    let flows: Vec<Flow> = (0..rounds).flat_map(round).collect();
+    let scheme = scheme(all_at_once(), drop_tail(HUGE));
+    let fcts = Lab::new(single_switch(u32::from(senders) + 1), scheme).run(&flows).fcts();
+    let order = |fcts: &[u64]| {
+        let mut order: Vec<u16> = (0..senders).collect();
+        order.sort_by_key(|&from| fcts[usize::from(from)]);
+        order
+    };
+    fcts.chunks(senders.into()).map(order).collect()
+}
+
+/// In 2,400 rounds each of the 24 orders of four hosts comes about 100 times.
+#[test]
+fn every_order_at_a_tie_is_equally_likely() {
+    let orders = orders_at_a_tie(4, 2400);
+    let mut counts = std::collections::BTreeMap::new();
+    for order in orders {
+        *counts.entry(order).or_insert(0) += 1;
+    }
+    assert_eq!(counts.len(), 24, "{counts:?}");
+    // 5 standard deviations.
+    assert!(counts.values().all(|count| (50..150).contains(count)), "{counts:?}");
+}
+
+/// Of 16 hosts any two are neighbours in an eighth of the rounds, and orders do not come again.
+#[test]
+fn no_hosts_stay_neighbours_at_ties() {
+    let orders = orders_at_a_tie(16, 800);
+    for pair in 0..8 {
+        let place =
+            |order: &[u16], host| order.iter().position(|&other| other == host).expect("it");
+        let apart = |order: &[u16]| place(order, 2 * pair).abs_diff(place(order, 2 * pair + 1));
+        let neighbours = orders.iter().filter(|order| apart(order) == 1).count();
+        assert!((50..150).contains(&neighbours), "hosts {} and the next: {neighbours}", 2 * pair);
+    }
+    let different: std::collections::BTreeSet<_> = orders.iter().collect();
+    assert_eq!(different.len(), orders.len());
+}
+
+/// 1,023 hosts of one switch send to the last one at once: all arrive, one after the other.
+#[test]
+fn a_switch_has_1024_hosts() {
+    let flows: Vec<Flow> = (0..1023).map(|from| flow(from, 1023, FULL, 0)).collect();
+    let run = Lab::new(single_switch(1024), scheme(all_at_once(), drop_tail(HUGE))).run(&flows);
+    let mut fcts = run.fcts();
+    fcts.sort_unstable();
+    assert!(fcts.windows(2).all(|pair| pair[1] - pair[0] == 1_200_000), "a gap or a tie");
+    assert_eq!(run.drops(), 0);
+}
+
+/// Ports whose numbers end in the same eight bits, and packets of one flow by many of them: the rows of
+/// two threads are those of one.
+#[test]
+fn large_switches_give_the_same_rows_on_two_threads() {
+    let fabric = Topology::LeafSpine(leaf_spine(2, 300, 40, 2));
+    let flows: Vec<Flow> =
+        (0..600).map(|from| flow(from, (from * 7 + 301) % 600, 20 * FULL, 0)).collect();
+    let ready = Lab::new(fabric, known("TCP+DropTail")).ready(listed(), &csv(&flows));
+    let rows =
+        |threads| ready.run(Keep::Rows, threads, &Progress::default()).expect("not cancelled").rows;
+    assert_eq!(rows(1), rows(2));
 }

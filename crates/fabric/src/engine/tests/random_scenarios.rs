@@ -281,3 +281,10 @@ fn messages_wait_for_several_others() {
     }
     assert!(several > 50 && chained > 50, "of 200: {several} with several, {chained} in chains");
 }
+
+#[test]
+fn scheme_parameters_read_back() {
+    for scheme in known() {
+        assert_eq!(PacketScheme::read_table(&scheme.write_table()).unwrap(), scheme);
+    }
+}
