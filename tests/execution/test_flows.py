@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sojourn
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import Hint, InputError
 from sojourn.store import flow_tables
 
 FABRIC = {
@@ -205,7 +205,7 @@ TABLE = "flows, expected a table of flows, but in its "
         (
             {"deadline": [np.inf, 1.0]},
             TABLE + "row 0: deadline inf, expected a time such as 10ms, above zero, at most 36000s;"
-            " numbers stand in deadline_s or deadline_ps",
+            " numbers stand in deadline_s, deadline_ms, deadline_us, deadline_ns or deadline_ps",
         ),
         ({"class": [9, 0]}, TABLE + "row 0: class 9, expected 0 to 7"),
         (
@@ -217,7 +217,11 @@ TABLE = "flows, expected a table of flows, but in its "
             "flows, expected a table of flows, but among its columns: both arrival_s and"
             " arrival_ps, expected one of them",
         ),
-        ({"src": [True, False]}, "column 'src' holds bool, expected whole numbers, numbers or"),
+        ({"src": [True, False]}, TABLE + 'row 0: src "true", expected a host from 0 to 3'),
+        (
+            {"src": [{"a": 1}, {"a": 2}]},
+            "column 'src' holds struct<a: int64>, expected whole numbers",
+        ),
         (
             {"src": np.array([0, 2**63], np.uint64)},
             "flows: column 'src': Integer value 9223372036854775808 not in range",
@@ -240,7 +244,7 @@ def test_a_table_is_refused_by_row_and_column(change, message):
     ("flows", "message"),
     [
         ({}, 'flows, expected a table of flows, but among its columns: no column "src", expected'),
-        ({**GOOD, "dts": [1, 2]}, 'among its columns: unknown column "dts", expected src, dst'),
+        ({**GOOD, "clas": [1, 2]}, 'among its columns: unknown column "clas", expected src, dst'),
         ("flows.csv", "flows: an object of the type str, expected a table of pandas or Arrow, or"),
     ],
 )
@@ -248,6 +252,17 @@ def test_what_is_no_table_of_flows(flows, message):
     with pytest.raises((sojourn.SpecError, InputError)) as refused:
         sojourn.run(FABRIC, flows=flows)
     assert message in str(refused.value)
+
+
+def test_further_columns_are_ignored_with_a_warning(tmp_path):
+    further = {"pg": [3, 3], "seen": [True, False], "day": np.array(["2026-01-01"] * 2, "M8[D]")}
+    plain = sojourn.run(FABRIC, flows=GOOD, out=tmp_path / "plain")
+    with pytest.warns(Hint) as hints:
+        more = sojourn.run(FABRIC, flows={**GOOD, **further}, out=tmp_path / "more")
+    assert [str(hint.message) for hint in hints] == [
+        'flows: columns "pg", "seen", "day" are ignored'
+    ]
+    assert more.rows.equals(plain.rows)
 
 
 def test_a_function_draws_for_each_load_and_replication(command, function, tmp_path):

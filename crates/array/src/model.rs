@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::run::VOCABULARY;
 use crate::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
 use sojourn_core::files::Open;
-use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Topic};
+use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
 use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};
 
@@ -37,7 +37,7 @@ impl Model for ArrayCase {
         self.files()
     }
 
-    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+    fn count(&self, open: Open<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
         self.count(open)
     }
 

@@ -1,19 +1,41 @@
 //! The files that a study names: how they are opened, their text, and tables of cells with commas
 //! between, quoted where a program does so (RFC 4180).
 
+use crate::file_kind;
 use csv::{ReaderBuilder, StringRecord, Terminator, Trim};
 use std::fmt;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 /// Opens a file that a study names, at its beginning, or says why not. Called more than once for a
 /// file.
 pub type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn BufRead>, String>;
 
-/// The text of a file, or why there is none.
+/// The largest text: more than the flows of the largest case take.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// The text of a file, or why there is none: it cannot be read, has more than 4 GiB, or is not text in
+/// UTF-8, and then what it looks like.
 pub fn text(open: Open<'_>, name: &str) -> Result<String, String> {
+    let mut file = open(name)?.take(MOST_BYTES + 1);
+    let start = file.fill_buf().map_err(|error| error.to_string())?;
+    if let Some(kind) = file_kind::of_bytes(start) {
+        return Err(format!("it looks like {kind}"));
+    }
     let mut bytes = Vec::new();
-    open(name)?.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+    file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err("it has more than 4 GiB".to_owned());
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| "it is not UTF-8 text: convert it with `iconv -t UTF-8`".to_owned())
+}
+
+/// The lines of a text that say something, each with its number from 1 and without space around it: neither
+/// empty lines, nor comments, which begin with #, nor a byte order mark.
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = (1..).zip(text.lines().map(str::trim));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// A line of a table, neither empty nor a comment.
@@ -73,10 +95,7 @@ impl fmt::Display for OpenQuote {
 
 /// The rows of `text`. Skips empty lines, lines that start with #, and a byte order mark.
 pub fn rows(text: &str) -> impl Iterator<Item = Result<Row, OpenQuote>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let told = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let (numbers, told): (Vec<usize>, Vec<&str>) = told.unzip();
+    let (numbers, told): (Vec<usize>, Vec<&str>) = lines(text).unzip();
     let records = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)

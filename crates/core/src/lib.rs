@@ -7,6 +7,7 @@
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
 pub mod calendar;
+pub mod file_kind;
 pub mod files;
 pub mod model;
 pub mod parameters;

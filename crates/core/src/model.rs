@@ -37,8 +37,9 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     }
 
     /// The number of jobs of a replication, no more than memory holds. Checks everything and draws
-    /// nothing: a case that this accepts can be [`run`](Model::run).
-    fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;
+    /// nothing: a case that this accepts can be [`run`](Model::run). Gives `tell` what the author of the
+    /// study has to know about how its files were read.
+    fn count(&self, open: Open<'_>, tell: Tell<'_>) -> Result<usize, Refusal>;
 
     /// Simulates a replication, on up to `threads` threads where the model can.
     fn run(
@@ -63,6 +64,9 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     /// Its parts with every parameter, defaults too.
     fn table(&self) -> Table;
 }
+
+/// Takes a note for the author of a study that can be run, in a line.
+pub type Tell<'a> = &'a dyn Fn(String);
 
 /// Formulas for sojourn times: bounds beside a simulation, and what a planner rules out by.
 pub trait ExactFormulas {

@@ -20,7 +20,12 @@ fn spans_are_read_exactly() {
         ("12us", 12_000_000),
         ("12 us", 12_000_000),
         (" 12us ", 12_000_000),
-        ("12µs", 12_000_000),
+        ("12\u{b5}s", 12_000_000),
+        ("12\u{3bc}s", 12_000_000),
+        ("1usec", 1_000_000),
+        ("1nsec", 1_000),
+        ("1msec", 1_000_000_000),
+        ("1sec", 1_000_000_000_000),
         ("1.50ms", 1_500_000_000),
         ("0.000000000001s", 1),
         ("1s", 1_000_000_000_000),
@@ -47,6 +52,7 @@ fn bytes_are_read_exactly() {
         ("1GiB", 1 << 30),
         ("1TB", 1_000_000_000_000),
         ("1TiB", 1 << 40),
+        ("1500 bytes", 1500),
     ] {
         reads(text, Bytes(bytes));
     }
@@ -61,6 +67,13 @@ fn rates_and_frequencies_are_read_exactly() {
         ("2.5Gbps", 2_500_000_000),
         ("10Gbps", 10_000_000_000),
         ("1.6Tbps", 1_600_000_000_000),
+        ("100gbps", 100_000_000_000),
+        ("100Gb/s", 100_000_000_000),
+        ("100Gbit/s", 100_000_000_000),
+        ("1 b/s", 1),
+        ("12.5GB/s", 100_000_000_000),
+        ("1B/s", 8),
+        ("1KiB/s", 8192),
     ] {
         reads(text, Rate::new(bits).expect(text));
     }
@@ -99,7 +112,7 @@ fn what_is_not_a_quantity_is_refused() {
     // The unit of something else, or in the wrong case.
     refuses::<Span>(&["1B", "1Gbps", "1/s", "1US", "1Ms", "1d"]);
     refuses::<Bytes>(&["1us", "1Kb", "1kb", "1KIB", "1Gbps", "1K"]);
-    refuses::<Rate>(&["1GB", "1Gb", "1gbps", "1us", "10G"]);
+    refuses::<Rate>(&["1GB", "1Gb", "1GBps", "1gb/s", "1us", "10G", "10GbE", "1GB/S"]);
     refuses::<Frequency>(&["1Hz", "1us", "1/", "/ms", "1/fortnight", "1/2s", "1//s"]);
 }
 

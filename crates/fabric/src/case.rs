@@ -15,6 +15,7 @@ use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Workload, WorkloadContext};
+use sojourn_core::model::Tell;
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::{Keep, Rate, Report, Span, Streams, Time, parameters};
 use std::sync::Arc;
@@ -199,10 +200,14 @@ impl FabricCase {
 
     /// How many jobs will arrive in each replication. Reads and checks every file that the case
     /// names, through `read`, and draws nothing: what this takes, [`ready`](FabricCase::ready)
-    /// takes.
-    pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
+    /// takes. Gives `tell` what the author of the case has to know about how its files were read.
+    pub fn count(
+        &self,
+        read: &dyn Fn(&str) -> Result<String, String>,
+        tell: Tell<'_>,
+    ) -> Result<usize, Refusal> {
         let context =
-            WorkloadContext { graph: &self.topology.graph(), packets: &self.packets, read };
+            WorkloadContext { graph: &self.topology.graph(), packets: &self.packets, read, tell };
         if let Scheme::Ideal(_) = self.scheme {
             self.check_known_arrivals(&context, "for the scheme Ideal")?;
         }
@@ -225,7 +230,8 @@ impl FabricCase {
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Ready, Refusal> {
         let graph = self.topology.graph().forwarding(self.forwarding).drawn(streams);
-        let context = WorkloadContext { graph: &graph, packets: &self.packets, read };
+        let packets = &self.packets;
+        let context = WorkloadContext { graph: &graph, packets, read, tell: &|_| {} };
         let drawn: Result<Vec<Drawn>, Refusal> = self
             .sources()
             .zip(self.branches(streams))

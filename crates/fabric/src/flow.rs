@@ -70,10 +70,11 @@ impl Check for Packets {
         if self.ack.0 == 0 || self.ack.0 > LARGEST_PACKET {
             return refuse("ack", self.ack, "\"1B\" to \"9KB\"");
         }
-        if self.payload.0 > LARGEST_PACKET
-            || self.payload.0.saturating_add(self.header.0) > LARGEST_PACKET
-        {
-            return refuse("payload", self.payload, "at most \"9KB\" with the header");
+        if self.payload.0.saturating_add(self.header.0) > LARGEST_PACKET {
+            return match self.header > self.payload {
+                true => refuse("header", self.header, "at most \"9KB\" with the payload"),
+                false => refuse("payload", self.payload, "at most \"9KB\" with the header"),
+            };
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::topology::Topology;
 use crate::transport::{Priority, TransportKind};
 use crate::workload::{Workload, deadlines};
 use sojourn_core::files::{Open, text};
-use sojourn_core::model::{Model, Part, Topic};
+use sojourn_core::model::{Model, Part, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary, WORKLOADS};
 
@@ -52,8 +52,8 @@ impl Model for FabricCase {
         self.keep(streams, run)
     }
 
-    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
-        self.count(&|name| text(open, name))
+    fn count(&self, open: Open<'_>, tell: Tell<'_>) -> Result<usize, Refusal> {
+        self.count(&|name| text(open, name), tell)
     }
 
     fn run(

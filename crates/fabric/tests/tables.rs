@@ -129,7 +129,8 @@ fn no_files(_: &str) -> Result<String, String> {
 fn drawn() -> Result<Drawn, String> {
     let case = table_case();
     let (graph, packets) = (case.topology.graph(), defaults::<Packets>());
-    let context = WorkloadContext { graph: &graph, packets: &packets, read: &no_files };
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, read: &no_files, tell: &|_| {} };
     case.workload.draw(&context, Streams::new(1, 0)).map_err(|refusal| refusal.expected)
 }
 
@@ -213,7 +214,7 @@ fn what_is_wrong_is_named_by_row_and_column() {
         (
             3,
             ("arrival", number(1.0)),
-            "row 0: arrival 0.0, expected a time such as 12us, at most 36000s; numbers stand in arrival_s or arrival_ps",
+            "row 0: arrival 0.0, expected a time such as 12us, at most 36000s; numbers stand in arrival_s, arrival_ms, arrival_us, arrival_ns or arrival_ps",
         ),
     ];
     for (place, column, message) in wrong {
@@ -231,6 +232,27 @@ fn what_is_wrong_is_named_by_row_and_column() {
     assert_eq!(drawn(), Err("a table of flows, at least one row".to_owned()));
 }
 
+/// A further column is ignored, and the author of the study is told.
+#[test]
+fn further_columns_are_named() {
+    hand_over(
+        vec![
+            ("src", whole(&[0])),
+            ("dst", whole(&[1])),
+            ("size_bytes", whole(&[5])),
+            ("arrival_ns", FlowColumn::Number(vec![0.5])),
+            ("pg", texts(&["3"])),
+        ],
+        1,
+    );
+    let said = RefCell::new(Vec::new());
+    let tell = |note: String| said.borrow_mut().push(note);
+    for kind in [table_case(), case(function(&[])).expect("a case")] {
+        assert_eq!(kind.count(&no_files, &tell), Ok(1));
+    }
+    assert_eq!(said.into_inner(), ["flows: column \"pg\" is ignored"; 2]);
+}
+
 /// A resolved study names what a run directory has; a hash that is given has to be that of the file.
 #[test]
 fn a_study_names_what_is_kept() {
@@ -238,7 +260,7 @@ fn a_study_names_what_is_kept() {
     assert_eq!(written.get("file"), Some(&text("flows/9000000000000000.parquet")));
     let given =
         settings(&[("kind", text("table")), ("file", text("a.parquet")), ("sha256", text("0"))]);
-    let other = case(given).expect("a case").count(&no_files).expect_err("another file");
+    let other = case(given).expect("a case").count(&no_files, &|_| {}).expect_err("another file");
     assert_eq!(other.expected, "a file to read: a.parquet has changed since");
     let read = Workload::read(&Value::Table(written.clone())).expect("what was written");
     assert_eq!(read.write(), Some(Value::Table(written)));

@@ -19,8 +19,12 @@ fn some(n: u32) -> NonZeroU32 {
 
 fn flows(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
-    let context =
-        WorkloadContext { graph: &graph, packets: &packets, read: &|_| Err("no files".to_owned()) };
+    let context = WorkloadContext {
+        graph: &graph,
+        packets: &packets,
+        read: &|_| Err("no files".to_owned()),
+        tell: &|_| {},
+    };
     let flows = workload.draw(&context, Streams::new(seed, 0)).expect("flows").flows;
     assert_eq!(workload.count(&context, 0).expect("a count"), flows.len());
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
@@ -191,7 +195,12 @@ fn a_bad_list_of_flows_says_where_and_why() {
     let cases = [
         ("", 1, "nothing there"),
         ("src,dst,size_bytes\n", 1, "no column \"arrival\""),
-        ("src,dst,size_bytes,arrival,colour\n", 1, "unknown column \"colour\""),
+        ("src,dst,size_bytes,arrival,Deadline\n", 1, "(did you mean deadline?)"),
+        ("src,dst,size_bytes,arrival,clas\n", 1, "(did you mean class?)"),
+        ("SRC,dst,size_bytes,arrival\n", 1, "(did you mean src?)"),
+        ("src,dst,size,start_time\n", 1, "rename \"size\" to size_bytes if it is in bytes"),
+        ("src,dst,size_bytes,start_time\n", 1, "rename \"start_time\" to arrival_s if it is in"),
+        ("src,dst,size_bytes,arrival_ns\n0,1,5,-1\n", 2, "expected nanoseconds such as 0.25"),
         ("src,dst,size_bytes,arrival,src\n", 1, "column \"src\" stands there twice"),
         ("src,dst,size_bytes,arrival,arrival_s\n", 1, "both arrival and arrival_s"),
         (head, 1, "no flows"),
@@ -212,6 +221,23 @@ fn a_bad_list_of_flows_says_where_and_why() {
     }
 }
 
+#[test]
+fn times_are_numbers_of_any_unit() {
+    for (column, cell, ps) in [
+        ("arrival_s", "0.25", 250_000_000_000),
+        ("arrival_ms", "0.25", 250_000_000),
+        ("arrival_us", "2.5", 2_500_000),
+        ("arrival_ns", "2000000", 2_000_000_000),
+        ("arrival_ns", "36000000000000", 36_000_000_000_000_000),
+        ("arrival_ns", "1e3", 1_000_000),
+        ("arrival_ps", "7", 7),
+    ] {
+        let text = format!("src,dst,size_bytes,{column}\n0,1,5,{cell}\n");
+        let flows = parse_flows(&text, 2, u64::MAX).expect(&text).flows;
+        assert_eq!(flows[0].arrived.ps(), ps, "{text}");
+    }
+}
+
 proptest! {
     /// Whatever stands there: flows between the hosts, or an error that names a line of the text.
     #[test]
@@ -221,6 +247,10 @@ proptest! {
                 Just("src,dst,size_bytes,arrival".to_owned()),
                 "[0-9]{1,3},[0-9]{1,3},[0-9]{1,14},[0-9]{1,6}(us|ms|s|h|)",
                 "[0-9,.a-z#\" -]{0,20}",
+                Just("2".to_owned()),
+                "[0-9]{1,2} [0-9]{1,2} 3 [0-9]{1,3} [0-9]{1,9} [0-9.]{1,4}",
+                Just("Connections 2".to_owned()),
+                "[0-9]{1,2}->[0-9]{1,2}( (id|start|size|prio|trigger) [0-9.]{1,5}){0,3}",
                 any::<String>(),
             ],
             0..6,
@@ -339,6 +369,7 @@ fn endless_runs_are_refused() {
     let refusal = crawling("100bps").expect_err("two minutes a packet");
     assert_eq!(refusal.path, ["topology", "rate"]);
     let slow = crawling("500Kbps").expect("it can be simulated");
-    let refusal = slow.count(&|_| Err("no files".to_owned())).expect_err("a day of arrivals");
+    let refusal =
+        slow.count(&|_| Err("no files".to_owned()), &|_| {}).expect_err("a day of arrivals");
     assert_eq!(refusal.path, ["workload", "load"]);
 }

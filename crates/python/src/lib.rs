@@ -45,14 +45,14 @@ fn refused(error: study::SpecError) -> PyErr {
     interpreter::interrupt().unwrap_or_else(|| SpecError::new_err(error.to_string()))
 }
 
-/// Returns what was read; warns where its study has a hint for its author.
+/// Returns what was read; warns of each hint that its study has for its author.
 fn hinted<T>(
     py: Python<'_>,
     read: Result<T, study::SpecError>,
     study: impl FnOnce(&T) -> &study::Study,
 ) -> PyResult<T> {
     let read = read.map_err(refused)?;
-    if let Some(hint) = study(&read).hint() {
+    for hint in study(&read).hints() {
         let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("NULs were replaced");
         PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
     }

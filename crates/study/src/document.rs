@@ -3,7 +3,7 @@
 use crate::error::{SpecError, cut, path as key};
 use sojourn_core::parameters::{Refusal, Table, Value, element};
 use std::collections::BTreeMap;
-use toml_edit::{Document as Toml, Item, TableLike};
+use toml_edit::{Document as Toml, Item, TableLike, TomlError};
 
 /// The keys that lead to a value.
 pub(crate) type Path = Vec<String>;
@@ -41,6 +41,14 @@ pub(crate) fn keys(path: &str) -> Result<Path, &'static str> {
     }
 }
 
+/// The whole numbers that TOML has.
+const WHOLE: &str = "from -9223372036854775808 to 9223372036854775807";
+
+/// Whether a text is TOML but for a whole number that has more than 64 bits.
+fn too_large(error: &TomlError) -> bool {
+    error.message().contains("integer number overflowed")
+}
+
 impl Document {
     /// Reads `text` and lays `overrides` over it, (path, value) pairs.
     pub(crate) fn read(
@@ -63,7 +71,11 @@ impl Document {
         let toml = Toml::parse(text.to_owned()).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             let given = cut(text.lines().nth(line(offset)).unwrap_or_default().trim());
-            SpecError::at(place(offset), format!("not TOML: {given:?}: {}", error.message()))
+            let what = match too_large(&error) {
+                true => format!("{given}, expected whole numbers {WHOLE}"),
+                false => format!("not TOML: {given:?}: {}", error.message()),
+            };
+            SpecError::at(place(offset), what)
         })?;
         let mut places = BTreeMap::new();
         let mut note = |path: &[String], offset| drop(places.insert(path.to_vec(), place(offset)));

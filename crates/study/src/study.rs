@@ -4,10 +4,12 @@ use crate::document::{self, Document};
 use crate::error::SpecError;
 use crate::model::{MODELS, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
-use sojourn_core::model::Model;
+use sojourn_core::model::{Model, Tell};
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
+use sojourn_core::units::is_same_quantity;
 use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
 use std::any::Any;
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
@@ -51,7 +53,7 @@ pub struct Study {
     model: ModelEntry,
     /// The parts of the model as they were given, overrides applied.
     given: Table,
-    hint: Option<String>,
+    hints: Vec<String>,
     axes: Vec<Axis>,
     cases: Vec<Case>,
 }
@@ -111,7 +113,7 @@ impl Study {
             let nothing = "nothing in it, expected a study: `sojourn list tables` has its parts";
             return Err(SpecError::at(source, nothing));
         }
-        let hint = document.rename(FORMER_MODEL, "model")?;
+        let mut hints = Vec::from_iter(document.rename(FORMER_MODEL, "model")?);
         let (head, _) = split(&document.root);
         let Head { title, model: entry, run } = Head::read_table(&head)
             .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
@@ -124,7 +126,7 @@ impl Study {
         let mut read = Vec::with_capacity(points.len());
         for point in &points {
             let case = sweep::tree(&given, &axes, point)
-                .and_then(|tree| read_case(entry, &tree, &base, first));
+                .and_then(|tree| read_case(entry, &tree, &base, first, &mut hints));
             match case {
                 Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
                     return Err(refuse(refusal));
@@ -151,7 +153,7 @@ impl Study {
                 Err(error) => refused.push(Refused { index, axes, error }),
             }
         }
-        Ok((Study { title, run, model: entry, hint, given, axes, cases }, refused))
+        Ok((Study { title, run, model: entry, hints, given, axes, cases }, refused))
     }
 
     /// Which system it simulates.
@@ -159,9 +161,9 @@ impl Study {
         self.model.name
     }
 
-    /// A hint for its author, though it can be run as it is.
-    pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+    /// Hints for its author, though it can be run as it is, each in a line.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
     }
 
     /// The cross product of the sweep, last axis fastest.
@@ -225,12 +227,51 @@ fn split(root: &Table) -> (Table, Table) {
     (head, model)
 }
 
-/// The model's part of a case, and how many jobs its `first` replication has.
+/// The model's part of a case, and how many jobs its `first` replication has. Adds to `hints` what is not there
+/// yet.
 fn read_case(
     entry: ModelEntry,
     root: &Table,
     base: &Path,
     first: Streams,
+    hints: &mut Vec<String>,
+) -> Result<(Box<dyn Model>, usize), Refusal> {
+    let new = RefCell::new(Vec::new());
+    let read = read_model(entry, root, base, first, &|hint| new.borrow_mut().push(hint));
+    for hint in new.into_inner() {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    read.map_err(|refusal| as_written(root, refusal))
+}
+
+/// A refusal with its value as the study has it, `2400h`, where it has the same quantity, `8640000s`.
+fn as_written(root: &Table, mut refusal: Refusal) -> Refusal {
+    if let (Some(Value::Text(given)), Some(Value::Text(written))) =
+        (&refusal.given, value_at(root, &refusal.path))
+        && is_same_quantity(given, written)
+    {
+        refusal.given = Some(Value::Text(written.clone()));
+    }
+    refusal
+}
+
+fn value_at<'a>(root: &'a Table, path: &[String]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    match (root.get(first)?, rest) {
+        (value, []) => Some(value),
+        (Value::Table(table), rest) => value_at(table, rest),
+        _ => None,
+    }
+}
+
+fn read_model(
+    entry: ModelEntry,
+    root: &Table,
+    base: &Path,
+    first: Streams,
+    tell: Tell<'_>,
 ) -> Result<(Box<dyn Model>, usize), Refusal> {
     let mut model = (entry.read)(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
@@ -243,7 +284,7 @@ fn read_case(
         *file = located(base, file);
     }
     model.load(first)?;
-    let jobs = model.count(&open)?;
+    let jobs = model.count(&open, tell)?;
     Ok((model, jobs))
 }
 

@@ -311,12 +311,12 @@ fn the_former_name_of_model() {
     let [former, present] = ["room", "model"].map(|key| read(key).unwrap());
     assert_eq!(former.resolved(), present.resolved());
     assert!(present.resolved().contains("model = \"fabric\""));
-    assert_eq!(present.hint(), None);
+    assert!(present.hints().is_empty());
     let hint = "study.toml:1: room is called model now; the next version refuses it";
-    assert_eq!(former.hint(), Some(hint));
+    assert_eq!(former.hints(), [hint]);
     let over = [("room".to_owned(), "fabric".to_owned())];
     let over = Study::parse(rest, "study.toml", &over).unwrap();
-    assert!(over.hint().is_some_and(|hint| hint.starts_with("--set room=fabric: ")));
+    assert!(over.hints().iter().any(|hint| hint.starts_with("--set room=fabric: ")));
 }
 
 /// What a study says of itself, and of what all variants of a model's parts share.

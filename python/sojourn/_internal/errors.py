@@ -16,8 +16,8 @@ class CodeError(InputError):
     """Code that came with a study failed; `str()` is a line, its traceback a note (PEP 678)."""
 
 
-class Hint(FutureWarning):
-    """What a user should change before the next version; `str()` is one line."""
+class Hint(UserWarning):
+    """What the author of a study that runs should know or change; `str()` is one line."""
 
 
 class Interrupted(KeyboardInterrupt):

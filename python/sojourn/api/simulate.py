@@ -56,7 +56,8 @@ def run(
         overrides: values put over the study's, by dotted path: `{"workload.load": 0.7}`.
         flows: in place of the study's workload, a table with the columns of a CSV file of flows: of
             pandas, Arrow, or a dictionary of NumPy arrays. Times are texts with a unit, or numbers
-            in columns such as `arrival_s` and `arrival_ps`. The run directory keeps it.
+            in columns such as `arrival_s` and `arrival_ns`. A warning names columns that are not
+            those of flows. The run directory keeps the table.
         trust_code: run Python code that lies in the run directory of another user.
 
     Returns:

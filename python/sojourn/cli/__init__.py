@@ -72,12 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _hints() -> Iterator[None]:
-    """Say hints in a line; other warnings, which are a developer's, as Python does."""
-    show = warnings.showwarning
+    """Say each hint once, in a line; other warnings, which are a developer's, as Python does."""
+    show, said = warnings.showwarning, set[str]()
 
     def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, Hint):
-            click.echo(f"sojourn: {message}", err=True)
+            if str(message) not in said:
+                click.echo(f"sojourn: {message}", err=True)
+            said.add(str(message))
         else:
             show(message, category, *where, **more)
 

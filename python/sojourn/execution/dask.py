@@ -9,6 +9,7 @@ import math
 import socket
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from sojourn._core import Case, Study
 from sojourn._internal import build, trust
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import Hint, InputError
 from sojourn._internal.units import count
 from sojourn.execution.execute import Observer, Paced, R, Status, Task
 from sojourn.execution.results import Outcome, kept, simulated
@@ -285,7 +286,9 @@ def _cases(sent: Sent) -> _Unpacked:
         path = directory.path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(octets)
-    with trust.answering(trust.always):  # decided where the study comes from
+    # Trust was decided, and hints were said, where the study comes from.
+    with trust.answering(trust.always), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Hint)
         cases = Study.parse(sent.study, str(directory.study), []).cases()
     return _Unpacked(cases, folder)
 

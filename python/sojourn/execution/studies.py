@@ -3,6 +3,7 @@
 import platform
 import sys
 import tomllib
+import warnings
 import zlib
 from collections.abc import Sequence
 from math import ceil
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sojourn._core import Case, Study, quantity
 from sojourn._internal import build, classes
-from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.errors import Hint, InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
@@ -271,7 +272,10 @@ def _execute(
     study: Study, tasks: list[Task], ledger: Ledger, directory: RunDirectory, where: Place
 ) -> None:
     if tasks and flows.kept(study.cases(), tasks, directory):
-        there = Study.parse(study.resolved(), str(directory.study), []).cases()
+        with warnings.catch_warnings():
+            # What its author has to know was said when the study was parsed.
+            warnings.simplefilter("ignore", Hint)
+            there = Study.parse(study.resolved(), str(directory.study), []).cases()
         tasks = [Task(there[task.case.index], task.replication) for task in tasks]
     if tasks:
         with reporter(jobs_of(study.model)) as observer:

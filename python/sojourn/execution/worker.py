@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import IO, TypeAlias
 
 from sojourn._core import CaseFailed, Progress, Study
 from sojourn._internal import trust
+from sojourn._internal.errors import Hint
 from sojourn.execution.results import Advance, Outcome, simulated
 
 _LENGTH = 8
@@ -75,7 +77,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     path = Path(sys.argv[1])
-    with trust.answering(trust.always):  # decided by the process that started this one
+    warnings.simplefilter("ignore", Hint)  # said by the process that started this one
+    with trust.answering(trust.always):  # decided there too
         cases = Study.parse(path.read_text(encoding="utf-8"), str(path), []).cases()
     by_index = {case.index: case for case in cases}
     for line in sys.stdin:

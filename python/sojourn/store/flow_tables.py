@@ -125,7 +125,8 @@ def columns(file: str, expected: str | None) -> HandedOver:
         with pq.ParquetFile(file) as opened:
             found = opened.read()
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"it is not Parquet ({_first_line(error)})") from None
+        other = 'a CSV file has workload.kind = "csv"'
+        raise InputError(f"it is not Parquet ({_first_line(error)}); {other}") from None
     return handed_over(table_of(found))
 
 
@@ -182,16 +183,13 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
             return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
         if pa.types.is_list(kind) or pa.types.is_large_list(kind):
             column = pc.binary_join(column.cast(pa.list_(pa.string())), " ")
-        if pa.types.is_null(kind) or _is_text(column.type):
-            return column.cast(pa.large_string())
+        # Truths, dates and the like are of no column of flows, and may be of a further one.
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        expected = "whole numbers, numbers or texts"
+        raise InputError(f"column {name!r} holds {kind}, expected {expected}") from None
     except pa.ArrowException as error:
         raise InputError(f"column {name!r}: {_first_line(error)}") from None
-    raise InputError(f"column {name!r} holds {kind}, expected whole numbers, numbers or texts")
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _expect(path: Path, expected: str | None) -> None:

@@ -2,7 +2,7 @@
 
 use super::{Refusal, Shape, Table, Value};
 use crate::Span;
-use crate::units::{Bytes, Frequency, Rate};
+use crate::units::{Bytes, Frequency, Rate, advice_on_size, advice_on_speed, advice_on_time};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -55,8 +55,21 @@ ranged! {
     f64: "a number" Number;
 }
 
+/// A refusal of a value; `advice` knows how some texts have to be written.
+fn advised(value: &Value, expected: &str, advice: fn(&str) -> String) -> Refusal {
+    let advice = match value {
+        Value::Text(text) => advice(text),
+        _ => String::new(),
+    };
+    Refusal::value(value, format!("{expected}{advice}"))
+}
+
+fn no_advice(_: &str) -> String {
+    String::new()
+}
+
 macro_rules! text_setting {
-    ($($type:ty, $shape:expr, $expected:literal;)*) => {$(
+    ($($type:ty, $shape:expr, $expected:literal, $advice:expr;)*) => {$(
         impl Setting for $type {
             fn expected() -> String {
                 $expected.to_owned()
@@ -69,7 +82,7 @@ macro_rules! text_setting {
                     Value::Text(text) => <$type>::from_str(text).ok(),
                     _ => None,
                 }
-                .ok_or_else(|| Refusal::value(value, $expected))
+                .ok_or_else(|| advised(value, $expected, $advice))
             }
             fn write(&self) -> Option<Value> {
                 Some(Value::Text(self.to_string()))
@@ -94,7 +107,7 @@ impl Setting for Span {
             _ => None,
         };
         span.filter(|span| *span <= Span::LONGEST_SETTING)
-            .ok_or_else(|| Refusal::value(value, TIME))
+            .ok_or_else(|| advised(value, TIME, advice_on_time))
     }
     fn write(&self) -> Option<Value> {
         Some(Value::Text(self.to_string()))
@@ -102,12 +115,12 @@ impl Setting for Span {
 }
 
 text_setting! {
-    Bytes, Shape::text(&Bytes::pattern()), "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; whole bytes)";
-    Rate, Shape::text(&Rate::pattern()), "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
-    Frequency, Shape::text(&Frequency::pattern()), "a frequency with its unit, such as \"0.01/ms\" (above 0)";
-    String, Shape::Text(None), "a text";
-    std::net::IpAddr, Shape::Text(None), "an IP address, such as \"192.0.2.1\" or \"2001:db8::1\"";
-    std::net::SocketAddr, Shape::Text(None), "an IP address with a port, such as \"127.0.0.1:53\" or \"[::1]:53\"";
+    Bytes, Shape::text(&Bytes::pattern()), "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; whole bytes)", advice_on_size;
+    Rate, Shape::text(&Rate::pattern()), "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)", advice_on_speed;
+    Frequency, Shape::text(&Frequency::pattern()), "a frequency with its unit, such as \"0.01/ms\" (above 0)", no_advice;
+    String, Shape::Text(None), "a text", no_advice;
+    std::net::IpAddr, Shape::Text(None), "an IP address, such as \"192.0.2.1\" or \"2001:db8::1\"", no_advice;
+    std::net::SocketAddr, Shape::Text(None), "an IP address with a port, such as \"127.0.0.1:53\" or \"[::1]:53\"", no_advice;
 }
 
 macro_rules! whole_setting {
@@ -137,7 +150,7 @@ whole_setting! {
     u8: "a whole number from 0 to 255";
     u16: "a whole number from 0 to 65535";
     u32: "a whole number from 0 to 4294967295";
-    u64: "a whole number from 0 on";
+    u64: "a whole number from 0 to 9223372036854775807";
 }
 
 macro_rules! counting_setting {
@@ -265,7 +278,8 @@ impl<T: Setting> Setting for Option<T> {
             Value::Text(text) if text == "none" => Ok(None),
             _ => T::read(value).map(Some).map_err(|refusal| {
                 if refusal.path.is_empty() && refusal.names.is_empty() {
-                    Refusal { expected: Self::expected(), ..refusal }
+                    let advice = refusal.expected.strip_prefix(&T::expected()).unwrap_or("");
+                    Refusal { expected: format!("{}{advice}", Self::expected()), ..refusal }
                 } else {
                     refusal
                 }

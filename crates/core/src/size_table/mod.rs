@@ -1,13 +1,16 @@
 //! Sizes of flows and messages in whole bytes, drawn from a table.
 
+mod advice;
+mod columns;
+mod header;
 mod published;
 mod text;
 
 use crate::{BadRow, Empirical, Reading, Stream};
 use std::fmt;
 
+pub use header::TableError;
 pub use published::{WORKLOADS, Workload};
-pub use text::TableError;
 
 /// The unit of a table's size column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! The tables are the files in `workloads/`. What a table is, its unit, its reading, and the
 //! repository and commit it comes from stand in the first line of its file.
 
-use super::text::field;
-use crate::{Reading, SizeTable};
+use super::header::{field, parse_unit};
+use crate::{Reading, SizeTable, Unit, files};
 
 /// A size table that comes with the crate.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,33 @@ impl Workload {
         SizeTable::parse(self.text, reading).expect("the tables of this crate are well formed")
     }
 
+    /// The unit that its first line names.
+    fn unit(&self) -> Option<Unit> {
+        parse_unit(field(self.header(), "unit:")?)
+    }
+
+    /// Its rows, as its file has them.
+    fn rows(&self) -> Vec<(f64, f64)> {
+        let row = |(_, line): (usize, &str)| -> Option<(f64, f64)> {
+            let (size, share) = line.split_once(' ')?;
+            Some((size.parse().ok()?, share.parse().ok()?))
+        };
+        files::lines(self.text).filter_map(row).collect()
+    }
+
     fn header(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches('#')
     }
+}
+
+/// The published table that has these rows, and its unit, which the files of its publishers do not name. A first
+/// row with the share 0 makes no difference.
+pub(super) fn of_rows(rows: &[(f64, f64)]) -> Option<(Workload, Unit)> {
+    let told = |rows: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        rows.iter().copied().filter(|row| row.1 > 0.0).collect()
+    };
+    let given = told(rows);
+    WORKLOADS.iter().find_map(|workload| {
+        (told(&workload.rows()) == given).then_some((*workload, workload.unit()?))
+    })
 }

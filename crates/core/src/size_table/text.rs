@@ -8,108 +8,104 @@
 //! 20000 1
 //! ```
 //!
-//! In a line that starts with `#`, fields are divided by `|`; `unit:` (default `bytes`) and
-//! `reading:` (default `linear`) are understood, `Units:` and the like refused, and everything else
-//! is for people.
+//! In a line that starts with `#`, fields are divided by `|`; `unit:` (default `bytes`), `reading:`
+//! (default `linear`) and `shares:` (by default as the last row says) are understood, `Units:` and the
+//! like refused, and everything else is for people. [`columns`](super::columns) says which forms the
+//! rows may have.
 
-use crate::parameters::{Setting, Value};
-use crate::{Reading, SizeTable, Unit};
-use std::fmt;
-
-/// Why a text is not a size table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The text that was refused.
-    pub given: String,
-    /// What was expected there.
-    pub expected: String,
-}
-
-impl fmt::Display for TableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {:?}, expected {}", self.line, self.given, self.expected)
-    }
-}
-
-impl std::error::Error for TableError {}
+use super::columns::Columns;
+use super::header::{Header, TableError};
+use super::{advice, published};
+use crate::parameters::Setting;
+use crate::{BadRow, Distribution, Empirical, Reading, SizeTable, Unit, files};
 
 impl SizeTable {
-    /// Reads a table in the format of this crate's `workloads/*.txt`. `reading`, when given, takes
-    /// the place of the one that the text names.
+    /// Reads a table in the format of this crate's `workloads/*.txt`, or in that of another simulator.
+    /// `reading`, when given, takes the place of the one that the text names.
     pub fn parse(text: &str, reading: Option<Reading>) -> Result<SizeTable, TableError> {
-        let mut unit = Unit::Byte;
-        let mut own_reading = Reading::Linear;
-        let mut rows = Vec::new();
-        let mut lines = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.trim();
-            if let Some(comment) = line.strip_prefix('#') {
-                if let Some(field) = comment.split('|').map(str::trim).find(|it| is_slip(it)) {
-                    return Err(error(number, field, "\"unit:\" or \"reading:\""));
-                }
-                if let Some(name) = field(comment, "unit:") {
-                    unit = parse_unit(name).ok_or_else(|| error(number, name, UNITS))?;
-                }
-                if let Some(name) = field(comment, "reading:") {
-                    own_reading = Reading::read(&Value::Text(name.to_owned()))
-                        .map_err(|_| error(number, name, Reading::expected()))?;
-                }
-            } else if !line.is_empty() {
-                rows.push(parse_row(line).ok_or_else(|| error(number, line, ROW))?);
-                lines.push((number, line));
+        SizeTable::parse_with_notes(text, reading).map(|(table, _)| table)
+    }
+
+    /// Like [`parse`](SizeTable::parse), and what the reader has to know about how the text was read.
+    pub fn parse_with_notes(
+        text: &str,
+        reading: Option<Reading>,
+    ) -> Result<(SizeTable, Vec<String>), TableError> {
+        let header = Header::read(text)?;
+        let lines: Vec<(usize, &str)> = files::lines(text).collect();
+        let advised = |(number, line): (usize, &str), expected: &str| {
+            TableError::new(number, line, format!("{expected}{}", advice::on(text, &lines)))
+        };
+        if lines.is_empty() {
+            return Err(TableError::new(text.lines().count().max(1), "", "at least one row"));
+        }
+        let columns = Columns::read(&lines, header.shares)
+            .map_err(|(place, expected)| advised(lines[place], &expected))?;
+        let rows = columns.rows.as_slice();
+        let refused = |bad: BadRow| advised(lines[columns.first + bad.index], bad.expected);
+        Empirical::new(rows, Reading::Step).map_err(refused)?;
+        let mut notes = Vec::new();
+        if columns.have_index {
+            notes.push("the second of its three columns is ignored, as in ns-2".to_owned());
+        }
+        let (number, line) = lines[columns.first];
+        let unit = header.unit.or_else(|| unit(&columns, &mut notes));
+        let unit = unit.ok_or_else(|| TableError::new(number, line, UNSAID))?;
+        let reading = match (reading.or(header.reading), columns.mean) {
+            (Some(reading), _) => reading,
+            (None, None) => Reading::Linear,
+            (None, Some(mean)) => {
+                let (number, line) = lines[0];
+                let reading = reading_of_mean(rows, mean)
+                    .map_err(|expected| TableError::new(number, line, expected))?;
+                notes.push(format!(
+                    "the mean in its first line is that of the reading {}, and sizes count \
+                     {unit}",
+                    reading.write().expect("a reading has a name"),
+                ));
+                reading
             }
+        };
+        let table = SizeTable::new(rows, unit, reading).map_err(refused)?;
+        Ok((table, notes))
+    }
+}
+
+/// The unit of a table that does not say it: that of the published table with the same rows, else bytes. None where
+/// simulators differ.
+fn unit(columns: &Columns, notes: &mut Vec<String>) -> Option<Unit> {
+    let published = published::of_rows(&columns.rows);
+    match published.filter(|(_, unit)| columns.have_index || *unit != Unit::Byte) {
+        Some((workload, unit)) => {
+            notes.push(format!(
+                "its rows are those of {:?}, so sizes count {unit}, unless a line \"# unit: ...\" \
+                 before them says otherwise",
+                workload.name
+            ));
+            Some(unit)
         }
-        if rows.is_empty() {
-            return Err(error(text.lines().count().max(1), "", "at least one row"));
-        }
-        SizeTable::new(&rows, unit, reading.unwrap_or(own_reading)).map_err(|bad| {
-            let (number, line) = lines[bad.index];
-            error(number, line, bad.expected)
-        })
+        None => (!columns.have_index).then_some(Unit::Byte),
     }
 }
 
-const ROW: &str = "two numbers, size and P(X <= size)";
-const UNITS: &str = "\"bytes\" or \"packets of <N> B\"";
-
-fn error(line: usize, given: &str, expected: impl Into<String>) -> TableError {
-    const SHOWN: usize = 60;
-    let mut given = given.to_owned();
-    if let Some((end, _)) = given.char_indices().nth(SHOWN) {
-        given.truncate(end);
-        given.push_str("...");
+/// The reading under which rows have this mean, in their unit.
+fn reading_of_mean(rows: &[(f64, f64)], mean: f64) -> Result<Reading, String> {
+    /// How far a published mean is from that of the published rows, relatively.
+    const CLOSE: f64 = 0.005;
+    let of = |reading| Empirical::new(rows, reading).expect("rows were checked").mean();
+    let means = [(Reading::Step, of(Reading::Step)), (Reading::Linear, of(Reading::Linear))];
+    let off = |(_, of): &(Reading, f64)| (of / mean - 1.0).abs();
+    let nearest = means.iter().min_by(|one, other| off(one).total_cmp(&off(other)));
+    match nearest.filter(|nearest| off(nearest) <= CLOSE) {
+        Some((reading, _)) => Ok(*reading),
+        None => Err(format!(
+            "the mean of the rows below, {:.6} with the reading \"step\" or {:.6} with \"linear\"; \
+             or two numbers, size and P(X <= size)",
+            means[0].1, means[1].1
+        )),
     }
-    TableError { line, given, expected: expected.into() }
 }
 
-/// The text after `key` in the field of a comment line that starts with it.
-pub(crate) fn field<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
-    let mut fields = comment.split('|');
-    fields.find_map(|field| field.trim().strip_prefix(key)).map(str::trim)
-}
-
-/// Whether a field must have been meant as one that is understood, and is not.
-fn is_slip(field: &str) -> bool {
-    field.split_once(':').is_some_and(|(word, _)| {
-        let means = |key: &&str| word.to_ascii_lowercase().starts_with(key) && word != *key;
-        ["unit", "reading"].iter().any(means)
-    })
-}
-
-fn parse_row(line: &str) -> Option<(f64, f64)> {
-    let mut columns = line.split_whitespace();
-    let row = (columns.next()?.parse().ok()?, columns.next()?.parse().ok()?);
-    columns.next().is_none().then_some(row)
-}
-
-fn parse_unit(name: &str) -> Option<Unit> {
-    if name == "bytes" {
-        return Some(Unit::Byte);
-    }
-    let rest = name.strip_prefix("packets of ")?;
-    let number = rest.strip_suffix("payload").unwrap_or(rest).trim_end().strip_suffix('B')?;
-    let payload = number.trim_end().parse().ok()?;
-    (payload > 0).then_some(Unit::Packet(payload))
-}
+const UNSAID: &str = "a unit: tables of ns-2 (size, a number that is ignored, P(X <= size)) count \
+                      packets or bytes; put a line \"# unit: packets of 1460 B\" or \"# unit: \
+                      bytes\" before the rows";

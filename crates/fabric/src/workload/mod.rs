@@ -30,6 +30,7 @@ pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
+use sojourn_core::model::Tell;
 use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
@@ -67,6 +68,8 @@ pub struct WorkloadContext<'a> {
     pub packets: &'a Packets,
     /// Reads a file that the study names: its text, or why it cannot be read.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Takes what the author has to know about how a file was read.
+    pub tell: Tell<'a>,
 }
 
 /// Longest time that a flow may take at best; well beyond the end of every run.
@@ -345,8 +348,11 @@ fn sizes(
     }
     let text = (context.read)(name)
         .map_err(|why| Refusal::value(&given, format!("a file to read: {why}")).under("sizes"))?;
-    sojourn_core::SizeTable::parse(&text, reading).map_err(|error| {
+    let read = sojourn_core::SizeTable::parse_with_notes(&text, reading).map_err(|error| {
         let expected = format!("a size table, but in it {error}");
         Refusal::value(&given, expected).under("sizes")
-    })
+    });
+    let (table, notes) = read?;
+    notes.into_iter().for_each(|note| (context.tell)(format!("{name}: {note}")));
+    Ok(table)
 }

@@ -96,6 +96,7 @@ pub(super) fn flows(table: &FlowColumns, context: &WorkloadContext<'_>) -> Resul
         .map_err(|what| format!("a table of flows, but among its columns: {what}"))?;
     let rows =
         (0..table.rows).map(|number| Ok((Place { noun: "row", number }, Row(table, number))));
+    columns.note().into_iter().for_each(|note| (context.tell)(format!("flows: {note}")));
     let drawn = list::read(&columns, rows, context.graph.hosts(), context.largest_flow())
         .map_err(|error| format!("a table of flows, but in its {error}"))?;
     match drawn.flows.is_empty() {

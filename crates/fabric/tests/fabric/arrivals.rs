@@ -18,7 +18,7 @@ fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Ve
         "bad.txt" => Ok("1000 0.5\n2000 0.4\n".to_owned()),
         _ => Err("there is no such file".to_owned()),
     };
-    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read };
+    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read, tell: &|_| {} };
     let flows = workload.draw(&context, streams)?.flows;
     assert_eq!(workload.count(&context, 0), Ok(flows.len()));
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));

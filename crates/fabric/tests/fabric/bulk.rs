@@ -247,7 +247,7 @@ fn bulk_flows_can_be_a_background() {
     let behind = || -> Workload { Arrivals::Bulk(bulk(Pattern::Halves, 1)).into() };
     let both = FabricCase { background: Some(behind()), ..lab.case(poisson()) };
     let nothing = |_: &str| Err("no files".to_owned());
-    assert_eq!(both.count(&nothing), Ok(204));
+    assert_eq!(both.count(&nothing, &|_| {}), Ok(204));
     let both = Run::of(&both.ready(lab.streams, &nothing).expect("a case"));
     let alone = run(&lab, bulk(Pattern::Halves, 1));
     let plain = Run::of(&lab.ready(poisson(), ""));

@@ -259,7 +259,7 @@ fn arrival_times_have_to_be_known_to_the_ideal_and_to_estimates() {
     let Arrivals::Csv(csv) = listed().arrivals else { unreachable!("a list") };
     let read = |text: &'static str| move |_: &str| Ok(text.to_owned());
     let case = ideal(Arrivals::Csv(csv));
-    let refusal = case.count(&read(waits)).expect_err("a flow waits");
+    let refusal = case.count(&read(waits), &|_| {}).expect_err("a flow waits");
     assert_eq!(refusal.path, ["workload", "file"]);
     assert_eq!(refusal.expected, "flows none of which waits for another, for the scheme Ideal");
     let ready = case.ready(Streams::new(1, 0), &read(jobs)).expect("a case");

@@ -199,7 +199,7 @@ fn queries_leave_the_background_alone() {
         ..defaults()
     };
     let beside = FabricCase { background: Some(files()), ..lab.case(some(asked.clone())) };
-    assert_eq!(beside.count(&no_files), Ok(300 + 50 + 400));
+    assert_eq!(beside.count(&no_files, &|_| {}), Ok(300 + 50 + 400));
     let beside = Run::of(&beside.ready(lab.streams, &no_files).expect("a case"));
     let plain = Run::of(&lab.ready(files(), ""));
     let queries = Run::of(&lab.ready(some(asked), ""));
@@ -229,7 +229,12 @@ fn clients_ask_as_often_as_they_should() {
             ..defaults()
         };
         let graph = lab.topology.graph();
-        let context = WorkloadContext { graph: &graph, packets: &lab.packets, read: &no_files };
+        let context = WorkloadContext {
+            graph: &graph,
+            packets: &lab.packets,
+            read: &no_files,
+            tell: &|_| {},
+        };
         let drawn = some(asked).draw(&context, Streams::new(3, 0)).expect("queries");
         assert_eq!(drawn.graph.jobs().len(), 20_000);
         // Of each query two requests, each before its answer.
@@ -263,7 +268,7 @@ fn the_load_of_the_fabric_is_that_of_its_uplinks() {
     let graph = lab.topology.graph();
     let packets: Packets = defaults();
     let read = |_: &str| Ok("14600 0\n14600 1\n".to_owned());
-    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read };
+    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read, tell: &|_| {} };
     // 15 of the 19 others are in other racks; 20 links to hosts, 8 uplinks.
     let of_servers = 0.5 * 8.0 / 20.0 * 19.0 / 15.0;
     for (load, load_of) in [(0.5, LoadOf::Fabric), (of_servers, LoadOf::Servers)] {
@@ -288,7 +293,7 @@ fn a_load_of_the_fabric_wants_a_fabric() {
     let count = |topology: Topology, load, load_of| {
         let lab = Lab::new(topology, known("DCTCP"));
         let files = Arrivals::Poisson(poisson(load, load_of, 10, "websearch"));
-        lab.case(files.into()).count(&no_files)
+        lab.case(files.into()).count(&no_files, &|_| {})
     };
     let refused = |result: Result<usize, Refusal>| result.expect_err("no such load").path;
     assert_eq!(refused(count(switch(4), 0.5, LoadOf::Fabric)), ["workload", "load_of"]);

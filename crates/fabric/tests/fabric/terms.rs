@@ -33,8 +33,12 @@ fn law(kind: &str, times: &[(&str, &str)]) -> (&'static str, Value) {
 
 fn drawn(workload: &Workload, csv: &str) -> Vec<Flow> {
     let (graph, packets) = (single_switch(4).graph(), defaults::<Packets>());
-    let context =
-        WorkloadContext { graph: &graph, packets: &packets, read: &|_| Ok(csv.to_owned()) };
+    let context = WorkloadContext {
+        graph: &graph,
+        packets: &packets,
+        read: &|_| Ok(csv.to_owned()),
+        tell: &|_| {},
+    };
     workload.draw(&context, Streams::new(3, 0)).expect("flows").flows
 }
 

@@ -8,7 +8,7 @@ use crate::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, Tim
 use crate::rows::VOCABULARY;
 use crate::world::Machine;
 use sojourn_core::files::{Open, text};
-use sojourn_core::model::{Model, Part, Topic};
+use sojourn_core::model::{Model, Part, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary};
 
@@ -33,7 +33,7 @@ impl Model for MailCase {
         self.files()
     }
 
-    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+    fn count(&self, open: Open<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
         self.count(&|name| text(open, name))
     }
 

@@ -76,10 +76,14 @@ impl<'a> Cell<'a> {
         match (unit, self) {
             (TimeUnit::Written, Cell::Text(text)) => text.parse().ok(),
             (TimeUnit::Written, _) => None,
-            (TimeUnit::Seconds, _) => {
-                self.number().filter(|&seconds| seconds >= 0.0).map(Span::from_seconds)
-            }
             (TimeUnit::Picoseconds, _) => self.whole().map(Span::from_ps),
+            (TimeUnit::Numbers { ps, .. }, _) => match self.whole::<u64>() {
+                Some(whole) => Some(Span::from_ps(ps).saturating_mul(whole)),
+                None => {
+                    let number = self.number().filter(|&number| number >= 0.0);
+                    number.map(|number| Span::from_seconds(number * (ps as f64 / 1e12)))
+                }
+            },
         }
     }
 }
@@ -101,22 +105,33 @@ impl fmt::Display for Cell<'_> {
 pub(super) enum TimeUnit {
     /// Each time has its unit, as in `12.5us`.
     Written,
-    /// Numbers of seconds.
-    Seconds,
+    /// Numbers of a unit.
+    Numbers {
+        /// Its name.
+        name: &'static str,
+        /// Its length in picoseconds.
+        ps: u64,
+    },
     /// Whole picoseconds.
     Picoseconds,
 }
 
 impl TimeUnit {
     /// All of them, with what the name of a column ends with.
-    pub(super) const ALL: [(TimeUnit, &str); 3] =
-        [(TimeUnit::Written, ""), (TimeUnit::Seconds, "_s"), (TimeUnit::Picoseconds, "_ps")];
+    pub(super) const ALL: [(TimeUnit, &str); 6] = [
+        (TimeUnit::Written, ""),
+        (TimeUnit::Numbers { name: "seconds", ps: 1_000_000_000_000 }, "_s"),
+        (TimeUnit::Numbers { name: "milliseconds", ps: 1_000_000_000 }, "_ms"),
+        (TimeUnit::Numbers { name: "microseconds", ps: 1_000_000 }, "_us"),
+        (TimeUnit::Numbers { name: "nanoseconds", ps: 1_000 }, "_ns"),
+        (TimeUnit::Picoseconds, "_ps"),
+    ];
 
     /// A time of it in words, for messages; `written` is an example with its unit.
     pub(super) fn like(self, written: &str) -> String {
         match self {
             TimeUnit::Written => format!("a time such as {written}"),
-            TimeUnit::Seconds => "seconds such as 0.25".to_owned(),
+            TimeUnit::Numbers { name, .. } => format!("{name} such as 0.25"),
             TimeUnit::Picoseconds => "whole picoseconds such as 12000000".to_owned(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Place;
 use super::cell::{Cell, Cells, TimeUnit};
+use super::names::{self, PLAIN, TIMES};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL, LONGEST_TIMER};
 use sojourn_core::{Span, Time};
@@ -18,6 +19,8 @@ pub(in crate::workload) struct Columns {
     after: Option<usize>,
     delay: Option<Times>,
     job: Option<usize>,
+    /// The names of columns that are none of flows.
+    ignored: Vec<String>,
 }
 
 /// A column of times.
@@ -55,30 +58,37 @@ impl Line {
 }
 
 const NAMES: &str = "src, dst, size_bytes, arrival and, if wanted, deadline, class, id, after, \
-                     delay, job (times may be arrival_s, in seconds, or arrival_ps)";
-const PLAIN: [&str; 7] = ["src", "dst", "size_bytes", "class", "id", "after", "job"];
-const TIMES: [&str; 3] = ["arrival", "deadline", "delay"];
+                     delay, job (numbers for times stand in arrival_s, arrival_ms, arrival_us, \
+                     arrival_ns or arrival_ps)";
 
 impl Columns {
-    /// The columns of these names, or what is wrong with them.
+    /// The columns of these names, or what is wrong with them. A name that is none of flows is ignored, unless
+    /// it is nearly one.
     pub(in crate::workload) fn read(names: &[&str]) -> Result<Columns, String> {
-        if let Some(other) = names.iter().find(|name| !is_known(name)) {
-            return Err(format!("unknown column {other:?}, expected {NAMES}"));
+        let further: Vec<&str> = names.iter().copied().filter(|name| !is_known(name)).collect();
+        let mut slips = further.iter().filter_map(|name| Some((name, names::nearest(name)?)));
+        if let Some((other, meant)) = slips.next() {
+            return Err(format!(
+                "unknown column {other:?}, expected {NAMES} (did you mean {meant}?)"
+            ));
         }
-        if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+        let is_twice = |&i: &usize| is_known(names[i]) && names[..i].contains(&names[i]);
+        if let Some(twice) = (1..names.len()).find(is_twice) {
             return Err(format!("column {:?} stands there twice", names[twice]));
         }
         let place = |name: &str| names.iter().position(|other| *other == name);
-        let needed =
-            |name: &str| place(name).ok_or_else(|| format!("no column {name:?}, expected {NAMES}"));
+        let needed = |name: &str| {
+            let renamed = || names::renamed(name, &further);
+            place(name).ok_or_else(|| format!("no column {name:?}, expected {NAMES}{}", renamed()))
+        };
         let (arrival, delay) = (Times::find("arrival", names)?, Times::find("delay", names)?);
         let after = place("after");
-        let stray = place("id").map(|_| "id").or(delay.as_ref().map(|delay| delay.name.as_str()));
-        if let Some(stray) = stray
-            && after.is_none()
-        {
-            return Err(format!("column {stray:?}, expected a column \"after\" beside it"));
+        if let (Some(delay), None) = (&delay, after) {
+            return Err(format!("column {:?}, expected a column \"after\" beside it", delay.name));
         }
+        let id = place("id");
+        let unused = id.filter(|_| after.is_none()).map(|_| "id");
+        let ignored = unused.into_iter().chain(further.iter().copied()).map(str::to_owned);
         let columns = Columns {
             src: needed("src")?,
             dst: needed("dst")?,
@@ -86,15 +96,33 @@ impl Columns {
             arrival,
             deadline: Times::find("deadline", names)?,
             class: place("class"),
-            id: place("id"),
+            id: id.filter(|_| after.is_some()),
             after,
             delay,
             job: place("job"),
+            ignored: ignored.collect(),
         };
         if columns.arrival.is_none() && after.is_none() {
             needed("arrival")?;
         }
         Ok(columns)
+    }
+
+    /// A note on the columns that are ignored, where there are such.
+    pub(in crate::workload) fn note(&self) -> Option<String> {
+        /// The most names in a note.
+        const NAMED: usize = 8;
+        let names = self.ignored.iter().take(NAMED).map(|name| format!("{:?}", names::cut(name)));
+        let names = names.collect::<Vec<_>>().join(", ");
+        match self.ignored.len() {
+            0 => None,
+            1 => Some(format!("column {names} is ignored")),
+            NAMED.. if self.ignored.len() > NAMED => Some(format!(
+                "columns {names} and {} others are ignored",
+                self.ignored.len() - NAMED
+            )),
+            _ => Some(format!("columns {names} are ignored")),
+        }
     }
 
     /// Whether rows give traffic classes.
@@ -217,7 +245,9 @@ impl Times {
         let (name, given, like) = (&self.name, row.cell(self.place), self.unit.like(written));
         let bare = matches!(given, Cell::Whole(_) | Cell::Number(_));
         let other = match self.unit {
-            TimeUnit::Written if bare => format!("; numbers stand in {name}_s or {name}_ps"),
+            TimeUnit::Written if bare => {
+                format!("; numbers stand in {name}_s, {name}_ms, {name}_us, {name}_ns or {name}_ps")
+            }
             _ => String::new(),
         };
         format!("{name} {given}, expected {like}{bound}, at most {most}{other}")

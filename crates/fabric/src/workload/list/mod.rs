@@ -2,6 +2,7 @@
 
 mod cell;
 mod columns;
+mod names;
 mod order;
 
 pub(super) use cell::{Cell, Cells};

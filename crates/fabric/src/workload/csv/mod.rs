@@ -1,9 +1,14 @@
 //! Flows from a file: `src,dst,size_bytes,arrival`; `deadline` and `class` if there are any; and `id`, `after`,
-//! `delay` and `job` where flows wait for each other.
+//! `delay` and `job` where flows wait for each other. Files of two other simulators are read as they are.
+
+mod advice;
+mod hpcc;
+mod htsim;
 
 use super::list::{self, Columns, ListError, Place};
 use super::{Draw, Drawn, WorkloadContext};
 use sojourn_core::files::{OpenQuote, Row, rows};
+use sojourn_core::model::Tell;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Streams, parameters};
 use std::fmt;
@@ -11,9 +16,11 @@ use std::fmt;
 parameters! {
     /// Flows from a CSV file whose first line names its columns: `src` and `dst` (host numbers
     /// from 0), `size_bytes`, `arrival` (a time with its unit, such as `12.5us`), and if wanted
-    /// `deadline` (a time from the arrival on) and `class` (0 to 7), in any order. Bare numbers are
-    /// seconds under the name `arrival_s` and picoseconds under `arrival_ps`; so with other times.
-    /// Lines may be in any order of time; empty lines and lines that start with # are passed over.
+    /// `deadline` (a time from the arrival on) and `class` (0 to 7), in any order. Bare numbers
+    /// are seconds under the name `arrival_s`, and `arrival_ms`, `arrival_us`, `arrival_ns` and
+    /// `arrival_ps` have other units; so with other times. Further columns are ignored, and a run names
+    /// them. Lines may be in any order of time; empty lines and lines that start with # are ignored.
+    /// Files of HPCC and ConWeave (`flow.txt`) and of htsim (`*.cm`, without triggers) are read too.
     ///
     /// Flows may wait for others: `after` lists those that have to be received whole before one
     /// begins, all of them flows to its source, by their `id` or, in a file without that column, by
@@ -86,7 +93,8 @@ impl Csv {
     fn read(&self, context: &WorkloadContext<'_>) -> Result<Drawn, Refusal> {
         let text = (context.read)(&self.file)
             .map_err(|why| self.refused(format!("a file to read: {why}")))?;
-        parse_flows(&text, context.graph.hosts(), context.largest_flow())
+        let tell = |note: String| (context.tell)(format!("{}: {note}", self.file));
+        read(&text, context.graph.hosts(), context.largest_flow(), &tell)
             .map_err(|error| self.refused(format!("a list of flows, but in its {error}")))
     }
 
@@ -98,6 +106,23 @@ impl Csv {
 /// Reads a list of flows between `hosts` hosts, none above `largest` bytes. They come back by time of
 /// arrival, those that wait for others behind those that do not.
 pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Drawn, CsvError> {
+    read(text, hosts, largest, &|_| {})
+}
+
+/// Like [`parse_flows`]; gives `tell` what the author of the study has to know about how the text was read.
+fn read(text: &str, hosts: usize, largest: u64, tell: Tell<'_>) -> Result<Drawn, CsvError> {
+    if hpcc::is_of(text) {
+        return hpcc::read(text, hosts, largest, tell);
+    }
+    if htsim::is_of(text) {
+        return htsim::read(text, hosts, largest, tell);
+    }
+    let columns = |head: &Row| {
+        columns(head).map_err(|what| {
+            let what = format!("{what}{}", advice::on(text, head));
+            CsvError { line: head.line, what }
+        })
+    };
     let open = |quote: OpenQuote| CsvError { line: quote.line, what: quote.what().to_owned() };
     let mut rows = rows(text);
     let nothing =
@@ -106,7 +131,7 @@ pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Drawn, CsvE
         .next()
         .ok_or_else(|| nothing("nothing there, expected a line that names columns"))?
         .map_err(open)?;
-    let columns = columns(&head).map_err(|what| CsvError { line: head.line, what })?;
+    let columns = columns(&head)?;
     let row = |row: Result<Row, OpenQuote>| {
         let place = |number| Place { noun: "line", number };
         let open = |quote: OpenQuote| (place(quote.line), quote.what().to_owned());
@@ -121,7 +146,10 @@ pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Drawn, CsvE
     let drawn = list::read(&columns, rows.map(row), hosts, largest)?;
     match drawn.flows.is_empty() {
         true => Err(nothing("no flows, expected at least one line under the names")),
-        false => Ok(drawn),
+        false => {
+            columns.note().into_iter().for_each(tell);
+            Ok(drawn)
+        }
     }
 }
 
