@@ -20,8 +20,12 @@ class Hint(FutureWarning):
     """What a user should change before the next version; `str()` is one line."""
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C or SIGTERM."""
+
+
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; `str()` says what is kept and how to go on. The exit code is 130."""
+    """Ctrl-C during a run; `str()` says what is kept and how to go on."""
 
 
 def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = None) -> str:
