@@ -13,7 +13,7 @@
 
 mod barrier;
 mod host;
-mod looks;
+mod cancellation;
 mod parallel;
 mod partition;
 mod port;
@@ -40,7 +40,7 @@ use crate::queue::{Builder, Queue, QueueKind};
 use crate::transport::{Outbox, Tally, Transport};
 use barrier::WindowSummary;
 use host::{Nic, look_note, start_note};
-use looks::unless_cancelled;
+use cancellation::unless_cancelled;
 use partition::{Block, BlockId, Layout, Partition};
 use port::{Boundary, Fabric, LinkTimings, Links, OwnBuffers, Port, SwitchMemory, Whole};
 use routing::{Arrivals, Routing};
@@ -236,7 +236,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         if B::CUT {
             self.visit_due(|hears| hears);
         }
-        if self.windows.is_multiple_of(looks::WINDOWS) {
+        if self.windows.is_multiple_of(cancellation::WINDOWS) {
             self.report();
             self.heed_cancel();
         }

@@ -1,7 +1,7 @@
 //! One scenario on several threads, as long as each of them has a processor.
 
 use super::barrier::{Side, SpinBarrier, WindowSummary};
-use super::looks::unless_cancelled;
+use super::cancellation::unless_cancelled;
 use super::partition::{Layout, Partition};
 use super::port::{Fabric, Links, SwitchMemory};
 use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_memory};

@@ -1,7 +1,7 @@
 //! The engine against slow and obvious ones, in random scenarios.
 
 mod fifo_ahead;
-mod looks;
+mod cancellation;
 mod parallel;
 mod random_scenarios;
 mod reference;

@@ -1,7 +1,7 @@
 //! A run that is cancelled ends within a window, however much happens in it.
 
 use super::random_scenarios::scenario;
-use crate::engine::looks::EVENTS;
+use crate::engine::cancellation::EVENTS;
 use crate::engine::{Cancelled, Dependencies, Outcome, Progress, Scenario, simulate};
 use crate::flow::Flow;
 use crate::packet::Packet;
