@@ -18,9 +18,10 @@ def run() -> int:
     sys.meta_path.insert(0, _NoPandas)
     # The threads of numpy's algebra would spin while they wait, and none of it is used.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from sojourn._internal import ending
     from sojourn.cli import main
 
-    return main()
+    return ending.at_once(main())
 
 
 if __name__ == "__main__":

@@ -338,7 +338,10 @@ class Progress:
         """Take over how far a case is that another process runs."""
 
     def cancel(self) -> None:
-        """Ask the case to stop; its `run` raises `Cancelled` soon after."""
+        """Ask the case to stop; its `run` raises `Cancelled` soon after.
+
+        A hook of a Python class ends first: nothing is raised in it.
+        """
 
 @final
 class Outcome:

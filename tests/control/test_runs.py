@@ -208,3 +208,10 @@ def test_ctrl_c_ends_a_hook_that_does_not(tmp_path, jobs):
         said, _ = child.communicate(timeout=20)
     assert child.returncode == 130
     assert "interrupted: 0 of 1 case finished" in said
+
+
+def test_pilots_run_in_processes_too(command, mistaken, tmp_path):
+    """What they say of 30 flows is that no number of replications is enough."""
+    done = command("run", mistaken, "--precision", "50%", "--out", tmp_path / "out")
+    assert done.code == 2
+    assert done.err.startswith("sojourn: --precision: replications of 30 jobs are too short")

@@ -3,9 +3,7 @@
 use crate::{Cancelled, CaseFailed};
 use pyo3::prelude::*;
 use sojourn_study as study;
-use std::ffi::c_long;
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The progress of a running case; any thread may read it, and cancel the case.
 #[pyclass(frozen, module = "sojourn._core")]
@@ -13,19 +11,13 @@ pub(crate) struct Progress {
     run: study::Progress,
     /// Whether the case was cancelled from outside.
     was_asked: AtomicBool,
-    /// The interpreter's number of the thread that runs the case; 0 where none does.
-    thread: AtomicU64,
 }
 
 #[pymethods]
 impl Progress {
     #[new]
     fn new() -> Progress {
-        Progress {
-            run: study::Progress::default(),
-            was_asked: AtomicBool::new(false),
-            thread: AtomicU64::new(0),
-        }
+        Progress { run: study::Progress::default(), was_asked: AtomicBool::new(false) }
     }
 
     #[getter]
@@ -54,11 +46,11 @@ impl Progress {
         self.run.simulated_ps.store(simulated_ps, Ordering::Relaxed);
     }
 
-    /// Stops the case, and a Python function that it is in.
-    fn cancel(&self, py: Python<'_>) {
+    /// Asks the case to stop. No exception is raised in its thread: one that a debugger or a profiler
+    /// meets first would be theirs. A hook of a class therefore ends before its case does.
+    fn cancel(&self) {
         self.was_asked.store(true, Ordering::Relaxed);
         self.run.cancelled.store(true, Ordering::Relaxed);
-        raise_in(py, self.thread.load(Ordering::Relaxed), true);
     }
 }
 
@@ -69,11 +61,7 @@ impl Progress {
         py: Python<'_>,
         simulate: impl FnOnce(&study::Progress) -> T + Send,
     ) -> PyResult<T> {
-        let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
-        self.thread.store(thread, Ordering::Relaxed);
         let done = py.detach(|| simulate(&self.run));
-        self.thread.store(0, Ordering::Relaxed);
-        raise_in(py, thread, false);
         match self.run.failure.get() {
             _ if self.was_asked.load(Ordering::Relaxed) => {
                 Err(Cancelled::new_err("the case was stopped"))
@@ -81,15 +69,5 @@ impl Progress {
             Some(why) => Err(CaseFailed::new_err(why.clone())),
             None => Ok(done),
         }
-    }
-}
-
-/// Raises `Cancelled` in the Python code of a thread, or withdraws that if it was not raised yet.
-fn raise_in(py: Python<'_>, thread: u64, wanted: bool) {
-    let cancelled = py.get_type::<Cancelled>();
-    let error = if wanted { cancelled.as_ptr() } else { null_mut() };
-    if thread != 0 {
-        // SAFETY: the interpreter is held. A thread that is gone is not found.
-        unsafe { pyo3::ffi::PyThreadState_SetAsyncExc(thread as c_long, error) };
     }
 }

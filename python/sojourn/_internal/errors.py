@@ -20,8 +20,12 @@ class Hint(UserWarning):
     """What the author of a study that runs should know or change; `str()` is one line."""
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C or SIGTERM."""
+
+
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; `str()` says what is kept and how to go on. The exit code is 130."""
+    """Ctrl-C during a run; `str()` says what is kept and how to go on."""
 
 
 def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from sojourn._internal import trust
-from sojourn._internal.errors import Hint, InputError, did_you_mean, one_line, reason
+from sojourn._internal.errors import INTERRUPTED, Hint, InputError, did_you_mean, one_line, reason
 from sojourn.cli import (
     array,
     bench,
@@ -32,7 +32,7 @@ from sojourn.cli import (
     schema,
     show,
 )
-from sojourn.cli.output import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
+from sojourn.cli.output import DONE, FAILED, PIPE_CLOSED, REFUSED, Commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

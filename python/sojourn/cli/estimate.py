@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from sojourn._internal import ending
 from sojourn.cli import options, output
 
 
@@ -32,6 +33,7 @@ from sojourn.cli import options, output
 @output.quiet
 @output.as_json
 @click.pass_context
+@ending.soon
 def estimate(
     context: click.Context,
     *,

@@ -11,7 +11,7 @@ import click
 
 from sojourn._internal.errors import did_you_mean
 
-DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+DONE, FAILED, REFUSED, PIPE_CLOSED = 0, 1, 2, 141
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from sojourn._internal import ending
 from sojourn.cli import options, output
 
 
@@ -28,6 +29,7 @@ from sojourn.cli import options, output
 @output.quiet
 @output.as_json
 @click.pass_context
+@ending.soon
 def reproduce(
     context: click.Context,
     *,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn._internal import ending
 from sojourn.cli import options, output
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @output.quiet
 @output.as_json
 @click.pass_context
+@ending.soon
 def run(
     context: click.Context,
     *,

@@ -59,9 +59,23 @@ def simulate(part: Part, links: Sequence[int]) -> list[LinkTimes]:
 
 def _one(whole: Decomposition, link: int) -> LinkTimes:
     wall, cpu = time.perf_counter(), time.thread_time()
-    delays, events = whole.simulate(link, Progress())
+    progress = Progress()
+    _under_way.add(progress)
+    try:
+        delays, events = whole.simulate(link, progress)
+    finally:
+        _under_way.remove(progress)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     return LinkTimes(link, delays, events, wall, cpu)
+
+
+_under_way: set[Progress] = set()
+
+
+def stop() -> None:
+    """Stop the links that are under way in this process."""
+    for progress in tuple(_under_way):
+        progress.cancel()
 
 
 _drawing = Lock()
@@ -173,7 +187,7 @@ class Links:
         write = Paced(lambda: kept.write(found))
         try:
             left = [link for link in links if link not in found]
-            for times in self.where.spread(partial(simulate, part), left):
+            for times in self.where.spread(partial(simulate, part), left, stop):
                 found[times.link] = times
                 status.jobs_done += 1
                 write()

@@ -83,16 +83,18 @@ def _exact_s(task: Task) -> float:
     first: tuple[float, int] | None = None
     with ThreadPoolExecutor(max_workers=1) as alone:
         future = alone.submit(_run, task)
-        while True:
-            try:
-                return future.result(timeout=_LOOK_S)
-            except TimeoutError:
-                spent, done = time.process_time() - begins, task.progress.done
-            if first is None:
-                first = (spent, done) if done else None
-            elif spent - first[0] >= _EACH_S and done > first[1]:
-                break
-        task.progress.cancel()
+        try:
+            while True:
+                try:
+                    return future.result(timeout=_LOOK_S)
+                except TimeoutError:
+                    spent, done = time.process_time() - begins, task.progress.done
+                if first is None:
+                    first = (spent, done) if done else None
+                elif spent - first[0] >= _EACH_S and done > first[1]:
+                    break
+        finally:
+            task.progress.cancel()
         wait([future])
     if (error := future.exception()) and not isinstance(error, Cancelled):
         raise error

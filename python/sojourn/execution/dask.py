@@ -87,7 +87,12 @@ class Cluster:
                 if len(ledger):
                     ledger.write(directory.cases)
 
-    def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
+    def spread(
+        self,
+        work: Callable[[Sequence[T]], list[R]],
+        items: Sequence[T],
+        stop: Callable[[], None],  # noqa: ARG002 - nothing is under way in this process
+    ) -> Iterator[R]:
         """Do work on items in about their order, some at a time; what it gives, as it comes back.
 
         Raises:

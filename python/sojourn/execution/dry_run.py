@@ -9,10 +9,12 @@ from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import clock, count
 from sojourn.execution.execute import Task, unfinished
 from sojourn.execution.schedule import Work, left_s
+from sojourn.execution.studies import runs_plainly
 from sojourn.store.ledger import Ledger, written
 
 _PILOTS = 24
 _EACH_S = 0.4
+_HOOK_S = 0.5  # that a hook in plain Python may take to end
 
 
 @dataclass(frozen=True)
@@ -95,19 +97,22 @@ def plan(study: Study, ledger: Ledger, *, at_a_time: int) -> Plan:
 
 
 def _pilot(task: Task) -> Work:
-    """A case's time, extrapolated from its beginning."""
+    """A case's time, extrapolated from its beginning; unknown where a hook of it does not end."""
     start = time.perf_counter()
-    with ThreadPoolExecutor(max_workers=1) as alone:
-        future = alone.submit(task.case.run, task.replication, task.progress, rows=False)
-        try:
-            future.result(timeout=_EACH_S)
-        except TimeoutError:
-            share = task.progress.done / max(task.case.jobs, 1)
-            task.progress.cancel()
-            wait([future])
-            spent = time.perf_counter() - start
-            if error := future.exception():
-                if not isinstance(error, Cancelled):
-                    raise error from None
-                return Work(task.case.axes, task.case.jobs, 0.0, spent / share if share else None)
-        return Work(task.case.axes, task.case.jobs, 0.0, time.perf_counter() - start)
+    alone = ThreadPoolExecutor(max_workers=1)
+    future = alone.submit(task.case.run, task.replication, task.progress, rows=False)
+    alone.shutdown(wait=False)
+    try:
+        future.result(timeout=_EACH_S)
+    except TimeoutError:
+        share = task.progress.done / max(task.case.jobs, 1)
+        task.progress.cancel()
+        wait([future], _HOOK_S if runs_plainly(task.case) else None)
+        spent = time.perf_counter() - start
+        if not future.done():
+            return Work(task.case.axes, task.case.jobs)
+        if error := future.exception():
+            if not isinstance(error, Cancelled):
+                raise error from None
+            return Work(task.case.axes, task.case.jobs, 0.0, spent / share if share else None)
+    return Work(task.case.axes, task.case.jobs, 0.0, time.perf_counter() - start)

@@ -25,6 +25,9 @@ from sojourn.store.ledger import Ledger, Record
 from sojourn.store.run_directory import RunDirectory
 
 _LOOK_EVERY_S = 0.2
+_PATIENCE_S = (
+    0.3  # with what was stopped; a part that does not look ends later, or with the process
+)
 _SHARE = 0.05  # of the wall time at most goes into looking, and into writing records
 _ALONE = "sojourn: other programs have the processors: a case goes on with one of its threads\n"
 _TELLING_SHARE = 0.01  # of a case's jobs that must be done before its time is extrapolated
@@ -118,10 +121,16 @@ class Place(Protocol):
 class Spread(Protocol):
     """Where pieces of work are done that need each other's results only at the end."""
 
-    def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
+    def spread(
+        self,
+        work: Callable[[Sequence[T]], list[R]],
+        items: Sequence[T],
+        stop: Callable[[], None],
+    ) -> Iterator[R]:
         """Do work on items in about their order; what it gives, as it is done.
 
-        `work` must be a function that another process can import, or a partial of one.
+        `work` must be a function that another process can import, or a partial of one; `stop` stops
+        what of it is under way in this process.
         """
 
 
@@ -224,16 +233,31 @@ class Threads:
             self.told.set()
             sys.stderr.write(_ALONE)
 
-    def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
+    def spread(
+        self,
+        work: Callable[[Sequence[T]], list[R]],
+        items: Sequence[T],
+        stop: Callable[[], None],
+    ) -> Iterator[R]:
         """Do work on items in their order, one at a time on each thread."""
-        with ThreadPoolExecutor(max_workers=self.number, thread_name_prefix="piece") as pool:
-            running = [pool.submit(work, [item]) for item in items]
-            try:
-                for future in as_completed(running):
-                    yield from future.result()
-            finally:
-                for future in running:
-                    future.cancel()
+        pool = ThreadPoolExecutor(max_workers=self.number, thread_name_prefix="piece")
+        running = [pool.submit(work, [item]) for item in items]
+        try:
+            for future in as_completed(running):
+                yield from future.result()
+        except BaseException:
+            _leave(pool, running, stop)
+            raise
+        pool.shutdown()
+
+
+def _leave(
+    pool: ThreadPoolExecutor, running: Iterable[Future[T]], stop: Callable[[], None]
+) -> None:
+    """Stop what a pool has under way, and wait for it for a moment."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    stop()
+    wait([future for future in running if not future.cancelled()], _PATIENCE_S)
 
 
 def _run(
@@ -251,33 +275,33 @@ def _run(
     look = Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
     unwritten = False
     failures: list[Failure] = []
-    with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
-        try:
-            for task in islice(waiting, jobs):
-                running[pool.submit(threads.simulate, task, directory)] = task
-            while running:
-                done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
-                threads.tell(running.values())
-                for future in done:
-                    task = running.pop(future)
-                    try:
-                        ledger.add(future.result())
-                    except CaseFailed as error:
-                        failures.append((task.case, task.replication, error))
-                for task in islice(waiting, len(done)):
-                    running[pool.submit(threads.simulate, task, directory)] = task
-                unwritten = (unwritten or bool(done)) and not write()
-                look()
-        except BaseException:
-            threads.stop(tasks)
-            wait(running)
-            for future in running:
-                if not future.exception():
+    pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case")
+    try:
+        for task in islice(waiting, jobs):
+            running[pool.submit(threads.simulate, task, directory)] = task
+        while running:
+            done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
+            threads.tell(running.values())
+            for future in done:
+                try:
                     ledger.add(future.result())
-            raise
-        finally:
-            if len(ledger):
-                ledger.write(directory.cases)
+                except CaseFailed as error:
+                    failures.append((running[future].case, running[future].replication, error))
+                del running[future]
+            for task in islice(waiting, len(done)):
+                running[pool.submit(threads.simulate, task, directory)] = task
+            unwritten = (unwritten or bool(done)) and not write()
+            look()
+        pool.shutdown()
+    except BaseException:
+        _leave(pool, running, lambda: threads.stop(tasks))
+        for future in running:
+            if future.done() and not future.cancelled() and not future.exception():
+                ledger.add(future.result())
+        raise
+    finally:
+        if len(ledger):
+            ledger.write(directory.cases)
     if failures:
         raise code_error(failures)
 

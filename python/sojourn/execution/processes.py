@@ -1,9 +1,11 @@
 """The cases of a study in several processes of this machine.
 
-Code of Python that is not compiled runs one thread at a time in a process. So each thread that has
-a case gives it to another process; what is done with the rows is done here.
+Code of Python that is not compiled runs one thread at a time in a process, and nothing but the end
+of its process ends a hook that loops. So each thread that has a case gives it to another process;
+what is done with the rows is done here.
 """
 
+import signal
 import subprocess
 import sys
 import time
@@ -27,9 +29,14 @@ class Worker:
 
     def __init__(self, directory: RunDirectory) -> None:
         command = [sys.executable, "-m", "sojourn.execution.worker", str(directory.study)]
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        # Ctrl-C reaches all processes of a terminal. The new one inherits that it is blocked.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def simulate(self, task: Task) -> Outcome:
         """Simulate a case.
@@ -100,6 +107,8 @@ class Processes(Threads):
         except Empty:
             worker = Worker(directory)
             self.workers.append(worker)
+            if self.stopped.is_set():  # the others have been ended meanwhile
+                worker.kill()
         try:
             found = worker.simulate(task)
         except EOFError:

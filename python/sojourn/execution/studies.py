@@ -176,8 +176,8 @@ def place(
 ) -> "Threads | Cluster":
     """Where the cases of a resolved study run.
 
-    That is on threads here, `apart` in processes where several run at a time, or on the workers
-    that the scheduler at an address has.
+    That is on threads here, `apart` in processes, or on the workers that the scheduler at an
+    address has.
 
     Raises:
         InputError: a number out of range; several threads a case on a cluster, or no cluster there.
@@ -185,7 +185,7 @@ def place(
     number = at_a_time(jobs, threads)
     # A side of a fabric that waits for a processor has all others wait.
     here = Threads(number, max(min(threads, processors() // number), 1))
-    if scheduler is None and apart and number > 1:
+    if scheduler is None and apart:
         from sojourn.execution.processes import Processes
 
         return Processes(number)
@@ -199,7 +199,7 @@ def place(
     return Cluster(scheduler, study)
 
 
-def _runs_plainly(case: Case) -> bool:
+def runs_plainly(case: Case) -> bool:
     """Whether a case calls code of Python that is not compiled while it runs."""
     return not all(own["compiled"] for own in classes.of_case(case.parameters).values())
 
@@ -229,7 +229,7 @@ def simulate(
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    apart = any(map(_runs_plainly, study.cases()))
+    apart = any(map(runs_plainly, study.cases()))
     where = place(jobs, scheduler, study.resolved(), threads, apart=apart)
     meta = meta_of(study, command)
     directory.expect(study.resolved())
@@ -260,9 +260,10 @@ def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
             pilots.append(case)
     with TemporaryDirectory() as thrown_away:
         apart, records = RunDirectory(Path(thrown_away)), Ledger()
-        apart.path.joinpath("rows").mkdir()
         numbers = range(_PILOTS, _PILOTS + FEWEST_REPLICATIONS)
-        _execute(study, [Task(case, n) for n in numbers for case in pilots], records, apart, where)
+        tasks = [Task(case, n) for n in numbers for case in pilots]
+        with apart.writing(study.resolved()):  # a process with a case reads the study there
+            _execute(study, tasks, records, apart, where)
         for index, number in by_pilots(asked, apart, records).items():
             wanted[index] = max(study.replications, number)
     return {index: min(number, asked.most) for index, number in wanted.items()}

@@ -3,12 +3,12 @@
 Reads a line a case from standard input, its index and replication, and answers each on standard
 output: eight bytes with the length, then a pickled `Outcome`, or a text that says why code of the
 study failed. Before that it says now and then how far it is, in the same way, by an `Advance`. What
-code of the study prints goes to standard error.
+code of the study prints goes to standard error. SIGINT and SIGTERM are blocked by the process that
+started this one; when that process is gone, this one ends too.
 """
 
 import os
 import pickle
-import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -60,7 +60,10 @@ def _telling(pipe: IO[bytes]) -> Iterator[Progress]:
 
     def tell() -> None:
         while not is_over.wait(_EVERY_S):
-            _write(pipe, Advance(progress.done, progress.simulated_ps))
+            try:
+                _write(pipe, Advance(progress.done, progress.simulated_ps))
+            except BrokenPipeError:  # no process waits for the case
+                os._exit(1)
 
     thread = Thread(target=tell, daemon=True)
     thread.start()
@@ -72,8 +75,7 @@ def _telling(pipe: IO[bytes]) -> Iterator[Progress]:
 
 
 def main() -> None:
-    """Answer until standard input ends. Ctrl-C is left to the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Answer until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     path = Path(sys.argv[1])

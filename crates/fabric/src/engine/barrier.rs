@@ -71,7 +71,7 @@ impl SpinBarrier {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// Returns a guard that stops all sides when this thread panics.
+    /// Returns a guard that stops all sides when this thread panics, or unwinds as it is cancelled.
     pub(super) fn tell_of_failure(&self) -> impl Drop {
         struct Watch<'a>(&'a SpinBarrier);
         impl Drop for Watch<'_> {
@@ -141,11 +141,6 @@ impl<'a> Side<'a> {
         }
         let soonest = Time::NEVER;
         Side { number, layout, hears, barrier, meetings: 0, waited: false, leaving, soonest }
-    }
-
-    /// Stops all sides.
-    pub(super) fn stop(&self) {
-        self.barrier.stop();
     }
 
     /// Publishes this side's state at the end of a window, and hands over the packets that cross.

@@ -83,6 +83,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
 
     #[inline(never)]
     fn set_wakes(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+        // A flow that starts or times out sets a timer: so many of them at one moment can be cut short.
+        self.heed_cancel_in_time();
         for wake in self.outbox.wakes.drain(..) {
             self.fabric.note(host, wake_note(wake), ends, arrivals);
         }

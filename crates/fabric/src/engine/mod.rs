@@ -12,6 +12,7 @@
 //! `queue/fifo_ahead.rs`).
 
 mod barrier;
+mod cancellation;
 mod host;
 mod looks;
 mod parallel;
@@ -39,6 +40,7 @@ use crate::packet::{Kind, PacketId};
 use crate::queue::{Builder, Queue, QueueKind};
 use crate::transport::{Outbox, Transport};
 use barrier::WindowSummary;
+use cancellation::unless_cancelled;
 use host::{Nic, start_note};
 use looks::Looks;
 use partition::{Block, BlockId, Layout, Partition};
@@ -47,15 +49,11 @@ use routing::{Arrivals, Routing};
 use sampling::Samples;
 use shared_memory::SharedMemory;
 use sojourn_core::{Span, Time};
-use std::sync::atomic::Ordering;
 use timing_wheel::TimingWheel;
 
 /// Units of a block from which on its ports, 128 bytes each, do not fit into a first-level cache. They are
 /// visited in the order of their numbers, so that memory is read in sequence.
 const LARGE: usize = 1024;
-
-/// Windows between two looks at [`Progress`].
-const LOOK_EVERY: u64 = 256;
 
 /// Runs `body` with the ports that `scenario` has of a [`QueueKind`]: the one place where the name of a
 /// discipline becomes the type that the engine is compiled for. Ports that are first-in first-out lines
@@ -112,12 +110,15 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
 ) -> Result<Outcome, Cancelled> {
     let layout = &Layout::new(&scenario.network, &Partition::new(&scenario.network, 1));
     with_memory!(scenario, |Memory| {
-        Engine::<_, _, Memory, _>::new(scenario, layout, ports, transport, Whole).run(progress)
+        Engine::<_, _, Memory, _>::new(scenario, layout, ports, transport, Whole, progress).run()
     })
 }
 
 struct Engine<'a, D, T, S: SwitchMemory, B> {
     scenario: &'a Scenario,
+    progress: &'a Progress,
+    /// The number of hops and turns at which it looks at `progress` before a number of windows is over.
+    look_at: u64,
     fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
     nics: Vec<Nic>,
@@ -156,6 +157,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         queue: &impl Builder<Port = D>,
         transport: T,
         boundary: B,
+        progress: &'a Progress,
     ) -> Self {
         let (network, side) = (&scenario.network, boundary.side());
         let (mut shares, mut timings) = (S::shares(scenario).enumerate(), LinkTimings::default());
@@ -182,6 +184,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let (all, own) = (goals.clone().count(), goals.filter(is_own).count());
         let mut engine = Engine {
             scenario,
+            progress,
+            look_at: 0,
             fabric: Fabric {
                 layout,
                 routing: Routing::new(scenario, layout, side),
@@ -230,26 +234,22 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     }
 
     /// Simulates a window, or what is left of it. Returns the next window with anything to do and how
-    /// many flows are done; none when the run was cancelled.
+    /// many flows are done.
     #[inline]
-    fn window(&mut self, progress: &Progress) -> Option<WindowSummary> {
+    fn window(&mut self) -> WindowSummary {
         if !std::mem::take(&mut self.has_begun) {
             self.begin();
         }
         if B::CUT {
             self.visit_due(|hears| hears);
         }
-        if self.windows.is_multiple_of(LOOK_EVERY) {
-            self.report(progress);
-            if progress.is_cancelled() {
-                return None;
-            }
+        if self.windows.is_multiple_of(cancellation::WINDOWS) {
+            self.report();
+            self.heed_cancel();
         }
+        self.heed_cancel_in_time();
         self.windows += 1;
-        Some(WindowSummary {
-            next: self.fabric.links.wheel.next(self.quiet_until),
-            done: self.done,
-        })
+        WindowSummary { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done }
     }
 
     /// Begins a window: visits the blocks that no link from another side leads to.
@@ -320,17 +320,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         S::all_came(self);
     }
 
-    fn report(&self, progress: &Progress) {
-        let queues = self.ports.iter().find_map(|port| port.queue.failure());
-        self.transport.failure().or(queues).into_iter().for_each(|why| progress.fail(why));
-        let finished = (self.all - self.unfinished) as u64;
-        progress.finished.store(finished, Ordering::Relaxed);
-        let now = self.fabric.links.wheel.begins().ps();
-        progress.simulated_ps.store(now, Ordering::Relaxed);
-    }
-
-    fn outcome(mut self, progress: &Progress) -> Outcome {
-        self.report(progress);
+    fn outcome(mut self) -> Outcome {
+        self.report();
         let horizon = self.scenario.horizon;
         if self.unfinished > 0 {
             // A port is not visited when a packet that it sent ahead leaves, so its last window
@@ -417,12 +408,14 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
 
 impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
     /// Simulates the whole scenario.
-    fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
-        while !self.is_over() {
-            let summary = self.window(progress).ok_or(Cancelled)?;
-            self.go_on(summary);
-        }
-        Ok(self.outcome(progress))
+    fn run(mut self) -> Result<Outcome, Cancelled> {
+        unless_cancelled(|| {
+            while !self.is_over() {
+                let summary = self.window();
+                self.go_on(summary);
+            }
+            Ok(self.outcome())
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! One scenario on several threads, as long as each of them has a processor.
 
 use super::barrier::{Side, SpinBarrier, WindowSummary};
+use super::cancellation::unless_cancelled;
 use super::partition::{Layout, Partition};
 use super::port::{Fabric, Links, SwitchMemory};
 use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_memory};
@@ -50,7 +51,9 @@ where
     let layout = &Layout::new(&scenario.network, &partition);
     let barrier = &SpinBarrier::new(partition.count);
     let cut = Cut { scenario, partition: &partition, layout, barrier, progress };
-    with_memory!(scenario, |Memory| cut.run::<_, _, Memory, _>(queue, transport, judge))
+    unless_cancelled(|| {
+        with_memory!(scenario, |Memory| cut.run::<_, _, Memory, _>(queue, transport, judge))
+    })
 }
 
 /// A scenario on several sides.
@@ -80,21 +83,21 @@ impl Cut<'_> {
         // Each thread allocates the memory of its side.
         let mut engines = self.at_once(0..partition.count, |number| {
             let side = Side::new(number, layout, barrier);
-            Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side)
+            Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side, progress)
         });
         while !engines[0].is_over() {
             if !judge(0).is_crowded(partition.count) {
                 let left_off = self.at_once(&mut engines, |engine| {
-                    engine.meet_others(judge(engine.fabric.links.boundary.number), progress)
+                    engine.meet_others(judge(engine.fabric.links.boundary.number))
                 });
                 left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
             }
             if !engines[0].is_over() {
                 progress.went_alone.store(true, Ordering::Relaxed);
-                alone(&mut engines, judge(0), progress)?;
+                alone(&mut engines, judge(0))?;
             }
         }
-        let parts = engines.into_iter().map(|engine| engine.outcome(progress)).collect();
+        let parts = engines.into_iter().map(|engine| engine.outcome()).collect();
         Ok(Outcome::joined(parts, scenario, partition))
     }
 
@@ -132,11 +135,10 @@ impl Cut<'_> {
 fn alone<D: Queue, T: Transport, S: SwitchMemory>(
     engines: &mut [Engine<'_, D, T, S, Side<'_>>],
     mut judge: impl Judge,
-    progress: &Progress,
 ) -> Result<(), Cancelled> {
     while !engines[0].is_over() && !judge.tries_again() {
         for engine in &mut *engines {
-            let summary = engine.window(progress).ok_or(Cancelled)?;
+            let summary = engine.window();
             let Links { boundary, wheel, .. } = &mut engine.fabric.links;
             boundary.publish(summary, false, wheel);
         }
@@ -150,13 +152,10 @@ fn alone<D: Queue, T: Transport, S: SwitchMemory>(
 impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
     /// Simulates this side window by window, and meets the others after each, to the end or until the
     /// thread of any is disturbed: then all leave off at the same meeting.
-    fn meet_others(&mut self, mut judge: impl Judge, progress: &Progress) -> Result<(), Cancelled> {
+    fn meet_others(&mut self, mut judge: impl Judge) -> Result<(), Cancelled> {
         let mut disturbed = false;
         while !self.is_over() && !disturbed {
-            let Some(summary) = self.window(progress) else {
-                self.fabric.links.boundary.stop();
-                return Err(Cancelled);
-            };
+            let summary = self.window();
             let Links { boundary, wheel, .. } = &mut self.fabric.links;
             boundary.publish(summary, judge.is_disturbed(boundary.waited), wheel);
             self.begin_early(summary);

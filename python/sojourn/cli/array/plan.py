@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from sojourn._internal import ending
 from sojourn.cli import options, output
 
 
@@ -24,6 +25,7 @@ from sojourn.cli import options, output
 @output.quiet
 @output.as_json
 @click.pass_context
+@ending.soon
 def plan(
     context: click.Context,
     *,

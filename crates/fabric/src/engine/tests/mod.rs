@@ -1,5 +1,6 @@
 //! The engine against slow and obvious ones, in random scenarios.
 
+mod cancellation;
 mod fifo_ahead;
 mod parallel;
 mod random_scenarios;

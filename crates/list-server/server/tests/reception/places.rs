@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Mutex, mpsc};
 use std::thread::{scope, yield_now};
+use std::time::{Duration, Instant};
 
 const BACK: &str = "news-bounces@lists.example";
 const LOGIN: &str = "AUTH PLAIN AGFubgByaWdodA==";
@@ -93,6 +94,37 @@ impl Last<'_> {
     }
 }
 
+/// A client that has come to nothing for so long gives way as a flood does: `LATE` of the server's places. On a
+/// busy machine an honest one may be so slow.
+const LATE: Duration = Duration::from_secs(10);
+
+/// Honest clients, and which of them were turned away.
+#[derive(Debug, Default)]
+struct Honest {
+    through: usize,
+    late: usize,
+    wronged: Vec<String>,
+}
+
+impl Honest {
+    /// Counts a client that gets through or does not.
+    fn count(&mut self, who: String, gets_through: impl FnOnce() -> bool) {
+        let begun = Instant::now();
+        if gets_through() {
+            self.through += 1;
+        } else if begun.elapsed() >= LATE {
+            self.late += 1;
+        } else {
+            self.wronged.push(who);
+        }
+    }
+
+    /// All got through but some that were late; a machine where most are late can tell nothing.
+    fn check(&self) {
+        assert!(self.wronged.is_empty() && self.through > self.late, "{self:?}");
+    }
+}
+
 /// Three networks, with 21 clients each at either port, say that they have a bounce and never send
 /// one. Each of them comes again when it was sent away, at the pace of those who have something to
 /// do: a hundred times for each of these.
@@ -113,7 +145,7 @@ fn logins_and_bounces_get_through(here: &str) {
     let (again, comes) = mpsc::channel::<()>();
     let comes = Mutex::new(comes);
     let (tells, told) = mpsc::channel();
-    let (mut logins, mut bounces) = (0, 0);
+    let mut honest = Honest::default();
     scope(|scope| {
         for n in 0..126 {
             let (port, wire) = [(open, &bare), (submission, &tls)][n % 2];
@@ -131,14 +163,15 @@ fn logins_and_bounces_get_through(here: &str) {
         (0..126).for_each(|_| told.recv().unwrap());
         for n in 0..ROUNDS {
             (0..100).for_each(|_| again.send(()).unwrap());
-            logins += u8::from(logs_in(if n % 2 == 0 { home } else { [127, 8, n, 1] }));
-            bounces += u8::from(bare.talk(open, [127, 9, n, 1], &bounce, Last::Hears("250 ")));
+            let source = if n % 2 == 0 { home } else { [127, 8, n, 1] };
+            honest.count(format!("login {n}"), || logs_in(source));
+            let returns = || bare.talk(open, [127, 9, n, 1], &bounce, Last::Hears("250 "));
+            honest.count(format!("bounce {n}"), returns);
         }
         drop(again);
         server.stop();
     });
-    let got = format!("{logins} logins and {bounces} bounces of {ROUNDS}");
-    assert!(logins >= ROUNDS - 1 && bounces >= ROUNDS - 2, "{got}");
+    honest.check();
 }
 
 const V4: &str = "127.0.0.1:0";
@@ -224,9 +257,12 @@ fn clicks_get_through(here: &str, flooding: &str) {
         wire.read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let answered = (0..CLICKS).filter(|_| click().is_ok_and(|it| it.starts_with("HTTP/1.1 404 ")));
-    let answered = answered.count();
-    assert!(answered >= CLICKS - 1, "{answered} of {CLICKS} clicks");
+    let mut honest = Honest::default();
+    for n in 0..CLICKS {
+        let answered = || click().is_ok_and(|it| it.starts_with("HTTP/1.1 404 "));
+        honest.count(format!("click {n}"), answered);
+    }
+    honest.check();
     let heard = place.ear.0.lock().unwrap().clone();
     assert_eq!(heard, vec![format!("page to unsubscribe full: client=[{flooding}]"); 10]);
     let (_, _, metrics) = get(&server, &format!("/metrics?token={}", token(&server)), "");
