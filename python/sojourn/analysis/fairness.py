@@ -81,7 +81,7 @@ class Shares:
     """How evenly flows share, or an estimate of it.
 
     Attributes:
-        spread: the 95th percentile of goodputs over the 5th; None where that is zero.
+        spread: the 95th percentile of goodputs over the 5th; None where that is mostly zero.
         jain: Jain's index, 1 where all have the same, 1/n where one of n has all.
         above_mean: the share of flows with more than the mean.
     """
@@ -94,12 +94,13 @@ class Shares:
     def of(goodputs: Values) -> "Shares":
         """Those of the goodputs of flows, a row for each of several times: means over the times.
 
-        The spread is that of the mean percentiles, as a single time may have no lowest twentieth.
+        The spread is that of the mean percentiles, as at a single time the lowest twentieth may have
+        got nothing. There is none where it got nothing at most times.
         """
-        low, high = np.percentile(goodputs, [5, 95], axis=1).mean(axis=1)
+        lows, highs = np.percentile(goodputs, [5, 95], axis=1)
         means = goodputs.mean(axis=1, keepdims=True)
         return Shares(
-            spread=float(high / low) if low > 0 else None,
+            spread=float(highs.mean() / lows.mean()) if np.median(lows) > 0 else None,
             jain=float(np.mean([jain(own) for own in goodputs])),
             above_mean=float((goodputs > means).mean()),
         )
