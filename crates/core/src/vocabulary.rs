@@ -14,7 +14,7 @@ pub struct Vocabulary {
     pub lengths: &'static [&'static str],
     /// All kinds of jobs, the most important first.
     pub kinds: &'static [JobKind],
-    /// Totals of a case that stand in a table of their own: a column each, of those that a run has.
+    /// Totals of a case that have a separate table: a column each, of those that a run has.
     pub totals: &'static [Metric],
     /// Totals of a run that are printed below its table, behind these words: the first of each list
     /// that a run has.

@@ -89,7 +89,7 @@ class Vocabulary:
     `work` are the units that a benchmark counts, and for each the total of a run that holds the
     count: the first that is not zero. `percentiles`, in per cent, are shown where none are asked
     for. `lengths` are the parameters that say how many jobs arrive, or how long they are measured.
-    `totals` are those of a case that stand in a table of their own. `told` are totals that are said
+    `totals` are those of a case that have a separate table. `told` are totals that are said
     below a table, each with its words: of each list the first that a run has.
     """
 

@@ -94,8 +94,8 @@ class Shares:
     def of(goodputs: Values) -> "Shares":
         """Those of the goodputs of flows, a row for each of several times: means over the times.
 
-        The spread is that of the mean percentiles, as at a single time the lowest twentieth may have
-        got nothing. There is none where it got nothing at most times.
+        The spread is the ratio of the mean percentiles, because the lowest twentieth may get nothing
+        at a single time. There is none where it gets nothing at most times.
         """
         lows, highs = np.percentile(goodputs, [5, 95], axis=1)
         means = goodputs.mean(axis=1, keepdims=True)
@@ -209,7 +209,7 @@ def fairness(
 
 
 def is_told(run: StoredRun, record: Record) -> bool:
-    """Whether fairness is told of a case."""
+    """Whether `fairness` reports numbers for a case."""
     return run.directory.averages(*record.key).exists() and not TooShort.of([record.figures])
 
 

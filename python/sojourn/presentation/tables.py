@@ -101,7 +101,7 @@ def withheld(summary: Summary) -> list[str]:
 
 
 def not_told(summary: Summary) -> list[str]:
-    """Why no fairness is told of some flows, and what would have to be run for it."""
+    """Why the fairness of some flows is withheld, and what would have to be run for it."""
     found = [e.too_short for e in summary if e.too_short]
     if not found:
         return []

@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Two parts of a case have windows of their own.
+    /// Two parts of a case have separate windows.
     #[test]
     fn each_window_has_its_averages() {
         let (early, late) = (watch(0, 0, 10), watch(1, 5, 20));

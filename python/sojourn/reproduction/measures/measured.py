@@ -18,7 +18,7 @@ class Measured:
     `unfinished` counts the jobs that belong there and are in none of the values, `most_unfinished`
     is their largest share of a case; `late` is the largest share of a case's bytes in jobs that
     were not done when the last one arrived; `lacking` counts the cases of which no replication is
-    run yet; `too_short` says why no fairness is told.
+    run yet; `too_short` says why fairness is withheld.
     """
 
     points: tuple[Point, ...]
