@@ -94,8 +94,8 @@ class Shares:
     def of(goodputs: Values) -> "Shares":
         """Those of the goodputs of flows, a row for each of several times: means over the times.
 
-        The spread is the ratio of the mean percentiles, because the lowest twentieth may get nothing
-        at a single time. There is none where it gets nothing at most times.
+        The spread is the ratio of the mean percentiles, because the lowest twentieth may get
+        nothing at a single time. There is none where it gets nothing at most times.
         """
         lows, highs = np.percentile(goodputs, [5, 95], axis=1)
         means = goodputs.mean(axis=1, keepdims=True)

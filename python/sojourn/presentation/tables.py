@@ -190,14 +190,14 @@ def _received(summary: Summary) -> list[Table]:
     """How much of unfinished jobs was received, where that is known."""
     if not summary.received:
         return []
-    groups = []
+    lines = []
     for own in summary.received:
         case = ["" if value is None else written(value) for value in own.case.values()]
         sizes = [own.mean, *own.quantiles.values()]
         cells = [f"{own.n:,}", *(number(size / BYTES_PER_MB) for size in sizes)]
-        groups.append([[*case, kind_of(own.kind).label, *cells, number(100 * own.share)]])
+        lines.append([*case, kind_of(own.kind).label, *cells, number(100 * own.share)])
     heads = ["n", "received, mean [MB]", *summary.received[0].quantiles, "of their size [%]"]
-    return [Table([*summary.by, "unfinished", *heads], len(heads), groups)]
+    return [Table([*summary.by, "unfinished", *heads], len(heads), [lines])]
 
 
 def _totals(summary: Summary) -> list[Table]:
@@ -207,13 +207,13 @@ def _totals(summary: Summary) -> list[Table]:
     metrics = [metric for metric in metrics if metric.column in named]
     if not metrics:
         return []
-    groups = []
+    lines = []
     for own in summary.totals:
         case = ["" if value is None else written(value) for value in own.case.values()]
         cells = [_cell(own.values.get(metric.column), metric) for metric in metrics]
-        groups.append([[*case, f"{own.runs:,}", *cells]])
+        lines.append([*case, f"{own.runs:,}", *cells])
     heads = [*summary.by, "runs", *(metric.title for metric in metrics)]
-    return [Table(heads, len(metrics) + 1, groups)]
+    return [Table(heads, len(metrics) + 1, [lines])]
 
 
 def _kinds(summary: Summary) -> list[str]:
