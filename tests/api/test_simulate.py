@@ -94,7 +94,7 @@ def test_rows_become_a_frame(simulated):
 
 def test_mistakes_are_exceptions(tmp_path):
     with pytest.raises(sojourn.SpecError):
-        sojourn.run(STUDY, overrides={"workload.load": 2})
+        sojourn.run(STUDY, overrides={"workload.load": 200})
     with pytest.raises(sojourn.InputError, match="No such file"):
         sojourn.run(tmp_path / "none.toml")
     with pytest.raises(sojourn.InputError, match="jobs is -1, expected 1 to 1,024"):

@@ -217,6 +217,36 @@ fn later(flows: &[Flow], by: Span) -> Vec<Flow> {
 }
 
 proptest! {
+    // An idle hour and a second run make each case slow.
+    #![proptest_config(cases(60))]
+
+    /// Time has no marks on it: everything some picoseconds later gives the same sojourn times and the
+    /// same totals, wherever the engine's windows begin.
+    #[test]
+    fn the_hour_does_not_matter((mut lab, mut flows) in labs(), by in 1u64..10_000_000_000) {
+        prop_assume!(matches!(lab.topology, Topology::SingleSwitch(_)) && !has_a_clock(&lab));
+        lab.hosts.overhead = NO_TIES;
+        flows.push(flow(0, 1, 1, HOUR));
+        // The last window is simulated to its end, which depends on the hour. So both runs are cut an
+        // hour after the last acknowledgement, as the last flow starts: it has sent its one packet, and
+        // there is nothing else.
+        flows.push(flow(0, 1, 1, 2 * HOUR));
+        lab.drain = Span::ZERO;
+        let (now, then) = (lab.run(&flows), lab.run(&later(&flows, Span::from_ps(by))));
+        for column in ["sojourn_ps", "retransmits", "timeouts"] {
+            prop_assert_eq!(now.rows.ints(column), then.rows.ints(column), "{}", column);
+        }
+        for run in [&now, &then] {
+            prop_assert_eq!((run.figure("unfinished"), run.figure("packets_in_network")), (1, 1));
+        }
+        for total in ["packets_injected", "packets_marked", "hops"] {
+            prop_assert_eq!(now.figure(total), then.figure(total), "{}", total);
+        }
+        prop_assert_eq!(now.drops(), then.drops());
+    }
+}
+
+proptest! {
     #![proptest_config(cases(300))]
 
     /// Everything arrives in the end, nothing faster than it can, and no packet is lost from
@@ -256,31 +286,6 @@ proptest! {
         // As texts, in which what is not a number equals itself.
         let [once, again] = [(); 2].map(|()| format!("{:?}", lab.run(&flows)));
         prop_assert_eq!(once, again);
-    }
-
-    /// Time has no marks on it: everything some picoseconds later gives the same sojourn times and the
-    /// same totals, wherever the engine's windows begin.
-    #[test]
-    fn the_hour_does_not_matter((mut lab, mut flows) in labs(), by in 1u64..10_000_000_000) {
-        prop_assume!(matches!(lab.topology, Topology::SingleSwitch(_)) && !has_a_clock(&lab));
-        lab.hosts.overhead = NO_TIES;
-        flows.push(flow(0, 1, 1, HOUR));
-        // The last window is simulated to its end, which depends on the hour. So both runs are cut an
-        // hour after the last acknowledgement, as the last flow starts: it has sent its one packet, and
-        // there is nothing else.
-        flows.push(flow(0, 1, 1, 2 * HOUR));
-        lab.drain = Span::ZERO;
-        let (now, then) = (lab.run(&flows), lab.run(&later(&flows, Span::from_ps(by))));
-        for column in ["sojourn_ps", "retransmits", "timeouts"] {
-            prop_assert_eq!(now.rows.ints(column), then.rows.ints(column), "{}", column);
-        }
-        for run in [&now, &then] {
-            prop_assert_eq!((run.figure("unfinished"), run.figure("packets_in_network")), (1, 1));
-        }
-        for total in ["packets_injected", "packets_marked", "hops"] {
-            prop_assert_eq!(now.figure(total), then.figure(total), "{}", total);
-        }
-        prop_assert_eq!(now.drops(), then.drops());
     }
 
     /// A run that is cut short knows the same as a long one, so far; what is not done by then is

@@ -297,10 +297,12 @@ fn a_load_of_the_fabric_wants_a_fabric() {
     };
     let refused = |result: Result<usize, Refusal>| result.expect_err("no such load").path;
     assert_eq!(refused(count(switch(4), 0.5, LoadOf::Fabric)), ["workload", "load_of"]);
-    // Four uplinks of 40 Gb/s above two hosts a rack: the hosts would be full long before.
+    // Four uplinks of 40 Gb/s above two hosts a rack: at half of them the hosts' links have more than they
+    // carry, of which a caution tells.
     let spines = Topology::LeafSpine(leaf_spine(2, 2, 4, 1));
-    assert_eq!(refused(count(spines.clone(), 0.5, LoadOf::Fabric)), ["workload", "load"]);
-    assert_eq!(count(spines, 0.05, LoadOf::Fabric), Ok(10));
+    for load in [0.05, 0.5] {
+        assert_eq!(count(spines.clone(), load, LoadOf::Fabric), Ok(10));
+    }
 }
 
 /// Each host has a separate delay, the same in all cases of a replication, and one that no other host is

@@ -7,7 +7,7 @@ use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::scheme::PacketScheme;
 use crate::topology::{FatTree, SingleSwitch, Topology};
-use crate::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
+use crate::transport::{LineRate, Outbox, Running, Setup, Tally, Transport, TransportKind, Wake};
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Span, Time};
 use std::sync::Arc;
@@ -69,7 +69,12 @@ fn run(
     threads: usize,
     [cancel_at_start, cancel_at_arrival]: [u64; 2],
 ) -> (Result<Outcome, Cancelled>, [u64; 2]) {
-    let scheme = PacketScheme::known("LineRate+pFabric").expect("a scheme of the list");
+    // Longer than any round trip here, so that every packet is sent once.
+    let patient = LineRate { rto: Span::from_s(1), ..defaults() };
+    let scheme = PacketScheme {
+        transport: TransportKind::LineRate(patient),
+        ..PacketScheme::known("LineRate+pFabric").expect("a scheme of the list")
+    };
     let (few, setup) = scenario(topology, &scheme, &[(0, 0, 1, 0)], 4);
     let flows: Arc<[Flow]> = flows.into();
     let scenario = Scenario {

@@ -257,7 +257,13 @@ mod tests {
         }
         assert_eq!(
             ndp.tally(0),
-            Tally { retransmits: 1, timeouts: 4, acknowledged: 3, ..Tally::default() }
+            Tally {
+                retransmits: 1,
+                timeouts: 4,
+                acknowledged: 3,
+                longest_timeout: Span::from_ms(4),
+                ..Tally::default()
+            }
         );
     }
 }
