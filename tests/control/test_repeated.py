@@ -60,12 +60,14 @@ def test_a_run_has_its_code_and_is_repeated_without_the_file(command, mine, tmp_
     ).read_text()
 
 
-def test_processes_and_threads_give_the_same_rows(mine, tmp_path):
+def test_one_process_and_several_give_the_same_rows(mine, tmp_path):
+    """A plain class runs in a process even alone, so that an endless hook can be ended."""
     alone = sojourn.run(mine, out=tmp_path / "alone", jobs=1)
     several = sojourn.run(mine, out=tmp_path / "several", jobs=2)
     assert rows(several) == rows(alone)
-    assert type(place(2, None, "", apart=True)) is Processes
-    assert type(place(1, None, "", apart=True)) is Threads
+    for jobs in (1, 2):
+        assert type(place(jobs, None, "", apart=True)) is Processes
+    assert type(place(1, None, "")) is Threads
 
 
 def test_a_process_says_how_far_it_is(mine, tmp_path):

@@ -64,7 +64,10 @@ def test_what_cannot_be_longer(command, study):
     replayed = STUDY[: STUDY.index("[workload]")] + '[workload]\nkind = "csv"\nfile = "flows.csv"\n'
     study.write_text(replayed)
     refused = command("run", study, "--more", "2")
-    assert (refused.code, "no number of jobs or window that could be larger" in refused.err) == (2, True)
+    assert (refused.code, "no number of jobs or window that could be larger" in refused.err) == (
+        2,
+        True,
+    )
 
 
 def test_replays_of_a_file_are_one_replication(command, study):
