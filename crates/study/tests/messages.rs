@@ -165,7 +165,7 @@ flows = [
     assert_eq!(refused("title", "titel"), "buffers.toml:2");
     assert_eq!(refused("leaf-spine", "leafspine"), "buffers.toml:5");
     assert_eq!(refused("kind = \"leaf-spine\"", ""), "buffers.toml:4");
-    assert_eq!(refused("0.6", "6"), "buffers.toml:9");
+    assert_eq!(refused("0.6", "600"), "buffers.toml:9");
     assert_eq!(refused("load = 0.6", ""), "buffers.toml:7");
     assert_eq!(refused("MinTCP", "MaxTCP"), "buffers.toml:11");
     assert_eq!(refused("flows = ", "flws = "), "buffers.toml:18");
