@@ -332,7 +332,7 @@ fn impossible_fabrics_are_refused() {
     for k in [0, 1, 5, 66] {
         assert_eq!(refused::<FatTree>("k", Value::Int(k)).path, ["k"]);
     }
-    for (key, value) in [("racks", 0), ("hosts", 300), ("spines", 0), ("racks", 300)] {
+    for (key, value) in [("racks", 0), ("hosts", 1_300), ("spines", 0), ("racks", 1_300)] {
         assert_eq!(refused::<LeafSpine>(key, Value::Int(value)).path, [key]);
     }
     assert_eq!(refused::<SingleSwitch>("hosts", Value::Int(1)).path, ["hosts"]);
