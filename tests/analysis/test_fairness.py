@@ -123,6 +123,19 @@ def test_options_without_effect_are_refused(run, command):
     assert "--percentiles has no effect with --over" in found.err
 
 
+def test_two_windows_have_no_time_in_common(tmp_path, command):
+    """One error and no traceback, whether a time is asked for or not."""
+    study = LONG.replace("WINDOW", "3ms").replace("replications = 5", "replications = 1")
+    parts = study + '[background]\nkind = "bulk"\nwarm_up = "100ms"\nwindow = "7ms"\n'
+    out = sojourn.run(parts, out=tmp_path / "two").path
+    for options in (["show", out, "--over", "1ms"], ["plot", out, "--kind", "fairness"]):
+        found = command(*options)
+        assert (found.code, found.out) == (2, "")
+        assert "long flows are measured over different windows here" in found.err
+    drawn = command("plot", out)
+    assert (drawn.code, "fairness" in drawn.out) == (0, False)
+
+
 def test_short_flows_have_no_fairness(simulated, command):
     found = command("show", simulated.path, "--over", "1ms")
     assert found.code == 2

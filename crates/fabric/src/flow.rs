@@ -98,7 +98,7 @@ impl Packets {
         (bytes - (u64::from(self.count(bytes)) - 1) * self.payload.0) as u16
     }
 
-    /// Payload of so many different packets of a flow of `bytes`, in bytes; `last` says whether its last
+    /// Payload in bytes of a number of different packets of a flow of `bytes`; `last` says whether its last
     /// packet is one of them.
     pub fn carried(&self, bytes: u64, packets: u32, last: bool) -> u64 {
         let short = if last { self.payload.0 - u64::from(self.last_payload(bytes)) } else { 0 };

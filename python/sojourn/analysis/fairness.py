@@ -21,19 +21,19 @@ from sojourn.store.ledger import Record, Value
 from sojourn.store.stored_run import StoredRun
 
 FEWEST_TIMEOUTS = 10
-"""How many of its longest time-outs a measuring window has at least, for fairness to be told.
+"""A measuring window has to be at least so many of its longest time-outs for its fairness to count.
 
-In a shorter one a flow that waits for a time-out as the window begins, or ends, has a share that
-says when the window was, not how flows share.
+In a shorter one, the share of a flow that waits for a time-out at the start or end of the window
+shows when the window was, not how flows share.
 """
 
 _FARTHEST = 1.13
-"""A time that was asked for is at most so many times the one that there is, or as much less."""
+"""The factor by which the nearest averaging time may differ from the one asked for."""
 
 
 @dataclass(frozen=True)
 class TooShort:
-    """Why fairness is not told: a measuring window of less than ten of its longest time-outs."""
+    """Why fairness is withheld: the measuring window is too short for its longest time-out."""
 
     window_ps: int
     longest_timeout_ps: int
@@ -129,9 +129,9 @@ class Fairness:
         flows: how many long flows a case has.
         starts: at how many times in each measuring window an average starts.
         replications: how many runs it is the mean of.
-        shares: None where it is not told.
+        shares: None where they are withheld.
         ci95: the intervals of `STATISTICS` over replications, where there are enough.
-        withheld: why it is not told.
+        withheld: why they are.
     """
 
     case: dict[str, Value | None]
@@ -195,7 +195,8 @@ def fairness(
 
     Raises:
         InputError: no flow of the run was measured over a window; there is no average over a time
-            that was asked for, or near it; an unknown column; a file that cannot be read.
+            that was asked for, or near it; windows differ too much; an unknown column; a file that
+            cannot be read.
     """
     columns = Columns.of(run.directory, run.ledger)
     chosen = [columns.find(name) for name in dict.fromkeys(columns.axes if by is None else by)]
@@ -210,7 +211,7 @@ def fairness(
 
 def is_told(run: StoredRun, record: Record) -> bool:
     """Whether `fairness` reports numbers for a case."""
-    return run.directory.averages(*record.key).exists() and not TooShort.of([record.figures])
+    return not TooShort.of([record.figures]) and bool(_averages(run, record))
 
 
 def of_records(
@@ -221,10 +222,15 @@ def of_records(
     case: dict[str, Value | None],
 ) -> list[Fairness]:
     """What `fairness` says of some cases of a run, which are a group called `case`."""
-    averages = [own for record in records if (own := _averages(run, record))]
+    averages = [own for record in records if (own := _averages(run, record)) is not None]
     if not averages:
         return []
     known = sorted(set.intersection(*(set(own) for own in averages)))
+    if not known:
+        raise InputError(
+            f"{run.path}: fairness compares flows over the same times, and long flows are measured"
+            " over different windows here"
+        )
     withheld = TooShort.of(record.figures for record in records)
     found: list[Fairness] = []
     for over_ps in known if over is None else _nearest(over, known):
@@ -244,11 +250,14 @@ def of_records(
     return found
 
 
-def _averages(run: StoredRun, record: Record) -> dict[int, Values]:
-    """By averaging time: what each long flow of a case got, in bits a second, a row a start."""
+def _averages(run: StoredRun, record: Record) -> dict[int, Values] | None:
+    """By averaging time: what each long flow of a case got, in bits per second, a row per start.
+
+    None without long flows; empty where they are measured over different windows.
+    """
     path = run.directory.averages(*record.key)
     if not path.exists():
-        return {}
+        return None
     table = rows.read(path, ["over_ps", "job", "received_bytes"])
     over, job, received = (rows.numbers(table[name]) for name in table.column_names)
     flows = np.unique(job).size

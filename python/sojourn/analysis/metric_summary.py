@@ -34,7 +34,7 @@ class MetricSummary:
     The metric `goodput_bps`, in bits a second, is about flows that never end, and there is no
     other about them. `shares` says what they got, `min`, `p5`, `p50` and `p95`, and how evenly they
     share over the whole measuring window (`fairness.Shares`): `spread`, `jain` and `above_mean`,
-    None where `too_short` says why these are not told. For other metrics it is empty.
+    None where `too_short` says why these are withheld. For other metrics it is empty.
     """
 
     case: dict[str, Value | None]

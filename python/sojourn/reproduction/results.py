@@ -138,13 +138,13 @@ class Cell:
 
     @property
     def too_short(self) -> TooShort | None:
-        """Why the statistic is not told, as it says how evenly long flows share."""
+        """Why the statistic is withheld, if it says how evenly long flows share."""
         if self.what.metric != GOODPUT or self.what.statistic not in SPREADS:
             return None
         return TooShort.of(part.record.figures for part in self.sample.parts)
 
     def point(self) -> Point | None:
-        """The statistic; None where no job has the metric, or it is not told (`too_short`)."""
+        """The statistic; None where no job has the metric, or it is withheld (`too_short`)."""
         if not self.sample.parts or self.too_short:
             return None
         replications = self.replications()

@@ -20,7 +20,7 @@ use crate::parameters::Setting;
 use crate::{BadRow, Distribution, Empirical, Reading, SizeTable, Unit, files};
 
 impl SizeTable {
-    /// Reads a table in the format of this crate's `workloads/*.txt`, or in that of another simulator.
+    /// Reads a table in the format of `workloads/*.txt`, or in the format of another simulator.
     /// `reading`, when given, takes the place of the one that the text names.
     pub fn parse(text: &str, reading: Option<Reading>) -> Result<SizeTable, TableError> {
         SizeTable::parse_with_notes(text, reading).map(|(table, _)| table)
@@ -71,8 +71,8 @@ impl SizeTable {
     }
 }
 
-/// The unit of a table that does not say it: that of the published table with the same rows, else bytes. None where
-/// simulators differ.
+/// The unit of a table that names none: the unit of the published table with the same rows, or else bytes. None
+/// where simulators differ.
 fn unit(columns: &Columns, notes: &mut Vec<String>) -> Option<Unit> {
     let published = published::of_rows(&columns.rows);
     match published.filter(|(_, unit)| columns.have_index || *unit != Unit::Byte) {
@@ -90,7 +90,7 @@ fn unit(columns: &Columns, notes: &mut Vec<String>) -> Option<Unit> {
 
 /// The reading under which rows have this mean, in their unit.
 fn reading_of_mean(rows: &[(f64, f64)], mean: f64) -> Result<Reading, String> {
-    /// How far a published mean is from that of the published rows, relatively.
+    /// The largest relative difference between a published mean and the mean of its published rows.
     const CLOSE: f64 = 0.005;
     let of = |reading| Empirical::new(rows, reading).expect("rows were checked").mean();
     let means = [(Reading::Step, of(Reading::Step)), (Reading::Linear, of(Reading::Linear))];

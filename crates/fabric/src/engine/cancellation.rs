@@ -1,5 +1,5 @@
-//! What an engine reports of its progress, and how a caller stops it: after some windows, or sooner where
-//! much happens in them. A window is as long as a link, and all flows of a case may start in one.
+//! Progress and cancellation of a run. The engine looks for a cancel after a number of windows, or earlier where
+//! much happens in them: a window is as long as a link, and all flows of a case may start in one.
 
 use super::port::{Boundary, SwitchMemory};
 use super::{Cancelled, Engine};

@@ -5,7 +5,7 @@ use super::Watch;
 use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
-/// Averages of each length start at so many times, evenly spread over the measuring window.
+/// Number of times at which averages of each length start, evenly spread over the measuring window.
 const STARTS: u64 = 100;
 
 /// The averaging times of each decade, in hundredths: ten that people ask for.

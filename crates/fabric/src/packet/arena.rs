@@ -257,8 +257,8 @@ impl PacketArena {
         (sorted, tied)
     }
 
-    /// Has those of a `sorted` list of a switch that arrive at the same time change places, so that every order
-    /// of more than two is equally likely; `salt` is the switch's, and `all` memory for that.
+    /// Shuffles the packets of a `sorted` list of a switch that arrive at the same time, so that every order
+    /// of more than two is equally likely. `salt` is the switch's; `all` is scratch memory.
     #[cold]
     pub(crate) fn shuffle_ties(
         &mut self,

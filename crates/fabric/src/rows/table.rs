@@ -30,9 +30,8 @@ pub(super) struct Row {
     tally: Tally,
     deadline: Time,
     class: u8,
-    /// Different bytes that its receiver got, and those of them that its sender knows of, none missing before
-    /// them: in the measuring window, where it has one, otherwise by the end. None where no packets are
-    /// simulated.
+    /// Bytes that its receiver got, each counted once, in the measuring window or else by the end; none where
+    /// no packets are simulated. `known` are the bytes that its sender knows to have arrived without a gap.
     received: Option<u64>,
     known: u64,
     /// Goodput in bits a second; NaN where it is not measured.

@@ -210,7 +210,7 @@ fn the_longest_time_out_is_told() {
     let run = run(&lab, Bulk { window: Span::from_ms(50), ..bulk(Pattern::ToLast, 5) });
     assert!(run.figure("timeouts") >= run.sum("timeouts") && run.sum("timeouts") > 0);
     let longest = run.figure("longest_timeout_ps");
-    assert!(longest >= 4_000_000_000 && longest <= 55_000_000_000, "{longest}");
+    assert!((4_000_000_000..=55_000_000_000).contains(&longest), "{longest}");
     let deep = Lab::new(uplink(8), deep());
     let none = self::run(&deep, bulk(Pattern::ToLast, 1));
     assert_eq!((none.figure("timeouts"), none.figure("longest_timeout_ps")), (0, 0));
