@@ -40,7 +40,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             if !late.is_empty() {
                 late.bring(&mut arrivals, arena);
             }
-            self.host_turn(host, id, next, ends, &mut arrivals);
+            self.host_turn(host, id, next);
             self.do_as_asked(host, ends, &mut arrivals);
         }
         let port = at(&mut self.ports, host);
@@ -90,17 +90,9 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport. `arrivals` is
-    /// what still arrives in the window that ends at `ends`.
+    /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport.
     #[inline]
-    fn host_turn(
-        &mut self,
-        host: Unit,
-        id: PacketId,
-        now: Time,
-        ends: Time,
-        arrivals: &mut PacketId,
-    ) {
+    fn host_turn(&mut self, host: Unit, id: PacketId, now: Time) {
         let packet = self.fabric.arena.known(id);
         let flow = packet.flow;
         let counts = &mut self.fabric.links.counts;
@@ -121,9 +113,6 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             Kind::Look => {
                 let (number, instant) = (packet.to, packet.sequence);
                 self.done += self.looks.look(number, instant, &mut self.transport);
-                if let Some(next) = self.looks.note(number, instant + 1) {
-                    self.fabric.note(host, next, ends, arrivals);
-                }
             }
         }
         if std::mem::take(&mut self.outbox.held) {

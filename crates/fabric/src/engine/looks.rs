@@ -11,6 +11,10 @@ use sojourn_core::Time;
 /// What was seen so far of the watched flows of one side.
 pub(super) struct Looks<'a> {
     scenario: &'a Scenario,
+    /// The hosts that watched flows begin or end at.
+    hosts: Vec<u16>,
+    /// Number of the next instant.
+    next: u32,
     /// The watches of the flows from each host, and of those to each host.
     from: Lists,
     to: Lists,
@@ -25,28 +29,30 @@ impl<'a> Looks<'a> {
     pub(super) fn new(scenario: &'a Scenario) -> Looks<'a> {
         let Scenario { watches, flows, network, .. } = scenario;
         let ends = (0..).zip(&**watches).map(|(n, watch)| (&flows[watch.flow as usize], n));
+        let from = Lists::grouped(network.hosts, ends.clone().map(|(f, n)| (f.from.into(), n)));
+        let to = Lists::grouped(network.hosts, ends.map(|(f, n)| (f.to.into(), n)));
+        let has_any = |host: u32| !from.of(host).is_empty() || !to.of(host).is_empty();
         Looks {
-            from: Lists::grouped(network.hosts, ends.clone().map(|(f, n)| (f.from.into(), n))),
-            to: Lists::grouped(network.hosts, ends.map(|(f, n)| (f.to.into(), n))),
+            hosts: (0..network.hosts as u16).filter(|&host| has_any(host.into())).collect(),
+            next: 0,
+            from,
+            to,
             tallies: vec![Tally::default(); watches.len()],
             received: vec![Vec::new(); watches.len()],
             scenario,
         }
     }
 
-    /// The notes for the first look of all hosts that watched flows begin or end at.
-    pub(super) fn first(&self) -> impl Iterator<Item = (u16, Packet)> {
-        let has_any = |&host: &u16| {
-            !self.from.of(host.into()).is_empty() || !self.to.of(host.into()).is_empty()
-        };
-        let hosts = (0..self.scenario.network.hosts as u16).filter(has_any);
-        hosts.filter_map(|host| Some((host, self.note(host, 0)?)))
+    /// The next instant; never after the last one.
+    pub(super) fn next(&self) -> Time {
+        self.scenario.instants.get(self.next as usize).map_or(Time::NEVER, |instant| *instant)
     }
 
-    /// The note for the look of `host` at instant number `instant`, if there is one.
-    pub(super) fn note(&self, host: u16, instant: u32) -> Option<Packet> {
-        let at = self.scenario.instants.get(instant as usize)?;
-        Some(look_note(*at, host, instant))
+    /// The notes of all hosts for the next instant, which is another one afterwards.
+    pub(super) fn notes(&mut self) -> impl Iterator<Item = Packet> {
+        let (at, instant) = (self.next(), self.next);
+        self.next += 1;
+        self.hosts.iter().map(move |&host| look_note(at, host, instant))
     }
 
     /// Looks at the flows of `host` at instant number `instant`. Returns how many watches ended.

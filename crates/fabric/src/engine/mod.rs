@@ -117,7 +117,7 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
 struct Engine<'a, D, T, S: SwitchMemory, B> {
     scenario: &'a Scenario,
     progress: &'a Progress,
-    /// The number of hops and turns at which it looks at `progress` before a number of windows is over.
+    /// The number of turns of hosts at which it looks at `progress` before a number of windows is over.
     look_at: u64,
     fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
@@ -139,7 +139,8 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     done: usize,
     /// Number of the next flow that arrives.
     next_flow: usize,
-    /// The window in which that flow arrives, or that of a second after the horizon.
+    /// The window in which that flow arrives, or hosts are looked at if that is earlier, or that of a
+    /// second after the horizon.
     quiet_until: u64,
     /// Windows simulated so far, and the end of the last one.
     windows: u64,
@@ -182,7 +183,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let goals = finite.chain(watched);
         let is_own = |flow: &&Flow| boundary.is_mine(layout.of(flow.from.into()));
         let (all, own) = (goals.clone().count(), goals.filter(is_own).count());
-        let mut engine = Engine {
+        Engine {
             scenario,
             progress,
             look_at: 0,
@@ -218,14 +219,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             until: Time::ZERO,
             has_begun: false,
             outbox: Outbox::default(),
-        };
-        let first: Vec<_> = engine.looks.first().collect();
-        for (host, note) in first {
-            if engine.fabric.is_mine(host.into()) {
-                engine.fabric.leave(host.into(), note);
-            }
         }
-        engine
     }
 
     /// Whether the simulation is over: all flows are done, or the horizon is reached.
@@ -265,7 +259,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         self.until = ends;
         self.fabric.arena.lists_end(ends);
         if self.quiet_until <= self.fabric.links.wheel.current() {
-            self.start_flows(ends);
+            self.leave_notes(ends);
         }
         self.visit_due(|hears| !hears);
     }
@@ -387,9 +381,10 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
     }
 
-    /// Leaves a note at the source of every flow that arrives before `ends`.
+    /// Leaves a note at the source of every flow that arrives before `ends`, and at hosts that are looked
+    /// at before.
     #[inline(never)]
-    fn start_flows(&mut self, ends: Time) {
+    fn leave_notes(&mut self, ends: Time) {
         let flows = self.scenario.independent();
         while let Some(flow) = flows.get(self.next_flow)
             && flow.arrived < ends
@@ -400,8 +395,15 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             }
             self.next_flow += 1;
         }
+        while self.looks.next() < ends {
+            for note in self.looks.notes() {
+                if self.fabric.is_mine(note.to.into()) {
+                    self.fabric.leave(note.to.into(), note);
+                }
+            }
+        }
         let next = flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
-        let last = next.min(self.scenario.horizon + Span::from_s(1));
+        let last = next.min(self.looks.next()).min(self.scenario.horizon + Span::from_s(1));
         self.quiet_until = self.fabric.links.wheel.window_of(last);
     }
 }

@@ -109,7 +109,7 @@ impl Arrivals {
     #[inline(always)]
     pub(super) fn take(&mut self, unit: u16, arena: &mut PacketArena) -> PacketId {
         let head = std::mem::replace(&mut self.heads[usize::from(unit) % MOST_UNITS], NIL);
-        if arena.known(head).next == NIL { head } else { arena.sorted::<true>(head).0 }
+        if arena.known(head).next == NIL { head } else { arena.sorted_at_host(head) }
     }
 
     /// Takes the list of what arrives at a port of a switch, in order.
@@ -124,9 +124,9 @@ impl Arrivals {
         if arena.known(head).next == NIL {
             return head;
         }
-        let (sorted, tied) = arena.sorted::<false>(head);
+        let (sorted, tied) = arena.sorted_at_switch(head);
         match tied {
-            true => arena.shuffle_ties(sorted, routing.ties(unit), &mut self.tied),
+            true => arena.with_ties_settled(sorted, routing.ties(unit), &mut self.tied),
             false => sorted,
         }
     }
@@ -294,7 +294,7 @@ pub(super) fn drawn(scenario: &Scenario) -> impl Iterator<Item = (u64, u64)> {
 /// The key of a packet at a switch with the multiplier `ties`. The numbers of the ports of packets that
 /// arrive at one switch at the same time are compared after bits are inverted that depend on the switch,
 /// the time and the seed: either order of two is as likely. Of more than two at one port, these keys are
-/// the places, which `PacketArena::shuffle_ties` gives them.
+/// the places, which `PacketArena::with_ties_settled` gives them.
 #[inline(always)]
 pub(super) fn at_a_tie(packet: &Packet, ties: u64) -> u64 {
     packet.key ^ packet.arrives().ps().wrapping_mul(ties) >> 56

@@ -225,42 +225,65 @@ impl PacketArena {
         (self.known(id).key, self.known(id).flow)
     }
 
-    /// Sorts a list in which what was put in last comes first; of notes with equal key and flow, the one
-    /// that was put in first comes first. What was put in late mostly arrives late, so that an insertion
-    /// finds its place soon. In the list of a host there is no bound to their number: at the first that does
-    /// not, what is left is merged. For a switch also returns whether some arrive at the same time.
+    /// Sorts the list of a host, in which what was put in last comes first; of notes with equal key and flow,
+    /// the one that was put in first comes first. What was put in late mostly arrives late, so that an
+    /// insertion finds its place soon. There is no bound to their number: at the first that does not, what is
+    /// left is merged.
     #[inline]
-    pub(crate) fn sorted<const OF_HOST: bool>(&mut self, head: PacketId) -> (PacketId, bool) {
+    pub(crate) fn sorted_at_host(&mut self, head: PacketId) -> PacketId {
         let (mut sorted, mut left) = (head, self.known(head).next);
         self.known_mut(head).next = NIL;
-        let mut tied = false;
         while !PacketArena::is_end(left) {
             let id = left;
             left = self.known(id).next;
             let own = self.order(id);
             let (mut before, mut after) = (NIL, sorted);
             let mut steps = 0;
-            let mut ties = |other: (u64, u32)| {
-                tied |= !OF_HOST && (other.0 ^ own.0) >> TIME_SHIFT == 0;
-                other
-            };
-            while ties(self.order(after)) < own {
+            while self.order(after) < own {
                 before = after;
                 after = self.known(after).next;
                 steps += 1;
             }
             self.link_between(&mut sorted, before, id, after);
-            if OF_HOST && steps > MOST_STEPS {
-                return (self.merged(sorted, left), false);
+            if steps > MOST_STEPS {
+                return self.merged(sorted, left);
             }
         }
-        (sorted, tied)
+        sorted
     }
 
-    /// Shuffles the packets of a `sorted` list of a switch that arrive at the same time, so that every order
-    /// of more than two is equally likely. `salt` is the switch's; `all` is scratch memory.
+    /// Sorts the list of a port of a switch by key, as [`sorted_at_host`](PacketArena::sorted_at_host) does.
+    /// Also returns whether some arrive at the same time.
+    #[inline]
+    pub(crate) fn sorted_at_switch(&mut self, head: PacketId) -> (PacketId, bool) {
+        let (mut sorted, mut left) = (head, self.known(head).next);
+        self.known_mut(head).next = NIL;
+        // Of two keys with one time, the bits that differ are below the time.
+        let mut least_difference = u64::MAX;
+        while !PacketArena::is_end(left) {
+            let id = left;
+            left = self.known(id).next;
+            let own = self.known(id).key;
+            let (mut before, mut after) = (NIL, sorted);
+            loop {
+                let key = self.known(after).key;
+                least_difference = least_difference.min(key ^ own);
+                if key >= own {
+                    break;
+                }
+                before = after;
+                after = self.known(after).next;
+            }
+            self.link_between(&mut sorted, before, id, after);
+        }
+        (sorted, least_difference < 1 << TIME_SHIFT)
+    }
+
+    /// Puts the packets of a `sorted` list of a switch that arrive at the same time into an order that depends
+    /// on nothing but them and `salt`, which is the switch's. Two have their keys for that; of more than two,
+    /// or of two with one key, every order is equally likely. `all` is scratch memory.
     #[cold]
-    pub(crate) fn shuffle_ties(
+    pub(crate) fn with_ties_settled(
         &mut self,
         sorted: PacketId,
         salt: u64,
@@ -277,7 +300,7 @@ impl PacketArena {
             let at = self.known(first).arrives();
             let count = rest.iter().take_while(|&&id| self.known(id).arrives() == at).count();
             let (tied, others) = rest.split_at_mut(count);
-            self.change_places(tied, salt);
+            self.settle(tied, salt);
             rest = others;
         }
         let mut head = end;
@@ -287,7 +310,7 @@ impl PacketArena {
         head
     }
 
-    fn change_places(&mut self, tied: &mut [PacketId], salt: u64) {
+    fn settle(&mut self, tied: &mut [PacketId], salt: u64) {
         let keys: Vec<u64> = tied.iter().map(|&id| self.known(id).key).collect();
         // A switch of over 256 ports has equal keys.
         if keys.len() > 2 || keys.windows(2).any(|pair| pair[0] == pair[1]) {

@@ -108,36 +108,57 @@ mod tests {
             prop_assert!(PacketArena::is_end(head) && late.is_empty());
         }
 
-        /// A list in any order of hundreds of notes is sorted as its rule says, and says whether two of them
-        /// come at one time.
+        /// A list of hundreds of notes, put in in any order, is sorted by time, flow and which was put in first.
         #[test]
-        fn a_list_is_sorted(
-            notes in prop::collection::vec((0u64..50, 0u32..4), 1..400),
-            of_host in any::<bool>(),
-        ) {
+        fn a_list_of_a_host_is_sorted(notes in prop::collection::vec((0u64..50, 0u32..4), 1..400)) {
             let mut arena = PacketArena::default();
-            arena.lists_end(ENDS);
-            let mut head = NIL;
-            let mut plain: Vec<(u64, u32, u32)> = Vec::new();
-            for (nth, (at, flow)) in (0..).zip(notes) {
-                let id = arena.insert(note(at, flow, nth));
-                arena.known_mut(id).next = head;
-                head = id;
-                plain.push((at, flow, nth));
-            }
+            let mut plain: Vec<_> =
+                (0..).zip(notes).map(|(nth, (at, flow))| (at, flow, nth)).collect();
+            let head = list_of(&plain, &mut arena);
             plain.sort_unstable();
-            let (mut id, tied) = match of_host {
-                true => arena.sorted::<true>(head),
-                false => arena.sorted::<false>(head),
-            };
-            let ties = plain.windows(2).any(|pair| pair[0].0 == pair[1].0);
-            prop_assert_eq!(tied, ties && !of_host);
-            for first in plain {
-                let Packet { flow, sequence, next, .. } = *arena.known(id);
-                prop_assert_eq!((arena.known(id).arrives().ps(), flow, sequence), first);
-                id = next;
-            }
-            prop_assert!(PacketArena::is_end(id));
+            prop_assert_eq!(all(arena.sorted_at_host(head), &arena), plain);
         }
+
+        /// What comes to a port of a switch is sorted by time, and by the same rule whatever was put in first.
+        #[test]
+        fn a_list_of_a_switch_is_sorted(times in prop::collection::vec(0u64..2000, 1..60)) {
+            let plain: Vec<_> = (0..).zip(times).map(|(nth, at)| (at, nth, nth)).collect();
+            let sorted = |packets: &[(u64, u32, u32)]| {
+                let mut arena = PacketArena::default();
+                let head = list_of(packets, &mut arena);
+                let (head, tied) = arena.sorted_at_switch(head);
+                let head = match tied {
+                    true => arena.with_ties_settled(head, 1, &mut Vec::new()),
+                    false => head,
+                };
+                (all(head, &arena), tied)
+            };
+            let backwards: Vec<_> = plain.iter().rev().copied().collect();
+            let (found, tied) = sorted(&plain);
+            prop_assert_eq!(&sorted(&backwards), &(found.clone(), tied));
+            prop_assert!(found.is_sorted_by_key(|packet| packet.0));
+            prop_assert_eq!(found.windows(2).any(|pair| pair[0].0 == pair[1].0), tied);
+            prop_assert_eq!(found.len(), plain.len());
+        }
+    }
+
+    /// The list of these notes, the last of which was put in last.
+    fn list_of(notes: &[(u64, u32, u32)], arena: &mut PacketArena) -> PacketId {
+        arena.lists_end(ENDS);
+        notes.iter().fold(NIL, |head, &(at, flow, nth)| {
+            let id = arena.insert(note(at, flow, nth));
+            arena.known_mut(id).next = head;
+            id
+        })
+    }
+
+    /// Time, flow and number of each note of a list.
+    fn all(head: PacketId, arena: &PacketArena) -> Vec<(u64, u32, u32)> {
+        let next = |id: &PacketId| Some(arena.known(*id).next);
+        std::iter::successors(Some(head), next)
+            .take_while(|id| !PacketArena::is_end(*id))
+            .map(|id| arena.known(id))
+            .map(|found| (found.arrives().ps(), found.flow, found.sequence))
+            .collect()
     }
 }

@@ -55,7 +55,7 @@ pub enum Kind {
 pub struct Packet {
     /// When it arrives at the next node, in picoseconds, above what decides between arrivals at the same
     /// time: at a switch the last bits of the number of the port it arrives by, and then
-    /// `Packet::at_a_tie`; at a host a class of notes. See [`Packet::arriving`].
+    /// `at_a_tie` in `engine/routing.rs`; at a host a class of notes. See [`Packet::arriving`].
     pub(crate) key: u64,
     /// On a link, the interface at its other end; else the next packet of the list that this one is
     /// in.

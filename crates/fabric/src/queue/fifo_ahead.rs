@@ -40,9 +40,13 @@ impl FifoAhead {
 /// The line of one port.
 #[derive(Debug)]
 pub struct FifoAheadPort {
-    /// What is free and what waits, in bytes, as of the last packet: some may have left since.
-    capacity: Capacity,
+    /// What is free and what waits, in bytes, as of the last packet: some may have left since. Of what is
+    /// free, the first `below_peak` bytes have been taken at some time.
+    below_peak: u32,
+    never_taken: u32,
     bytes: u32,
+    /// The whole buffer, empty.
+    whole: Capacity,
     threshold: u32,
     /// When each of those that wait begins to leave, and its size; before them some that have left.
     leaving: VecDeque<Departure>,
@@ -66,8 +70,10 @@ impl Builder for FifoAhead {
 
     fn port(&self, _: Stream) -> FifoAheadPort {
         FifoAheadPort {
-            capacity: self.capacity,
+            below_peak: 0,
+            never_taken: self.capacity.free,
             bytes: 0,
+            whole: self.capacity,
             threshold: self.threshold,
             leaving: VecDeque::with_capacity(FEW),
         }
@@ -95,7 +101,7 @@ impl FifoAheadPort {
             && begins < now
         {
             self.leaving.pop_front();
-            self.capacity.give(size);
+            self.below_peak += self.whole.taken_by(size);
             self.bytes -= u32::from(size);
         }
     }
@@ -103,7 +109,7 @@ impl FifoAheadPort {
     /// Whether `size` bytes fit beside all that the line knows of, make no new peak and are not marked.
     #[inline]
     fn is_easy(&self, size: u16) -> bool {
-        self.capacity.is_below_peak(size)
+        self.whole.taken_by(size) <= self.below_peak
             && self.bytes + u32::from(size) <= self.threshold
             && self.leaving.len() < self.leaving.capacity()
     }
@@ -117,15 +123,17 @@ impl Queue for FifoAheadPort {
     #[inline]
     fn line_up(&mut self, packet: &mut Packet, now: Time, at: Time) -> bool {
         let size = packet.size;
-        if self.is_easy(size) {
-            self.capacity.take_below_peak(size);
-        } else {
+        let taken = self.whole.taken_by(size);
+        if !self.is_easy(size) {
             self.settle(now);
-            if !self.capacity.fits(size) {
+            let new = taken.saturating_sub(self.below_peak);
+            if new > self.never_taken {
                 return false;
             }
-            self.capacity.take(size);
+            self.never_taken -= new;
+            self.below_peak += new;
         }
+        self.below_peak -= taken;
         self.bytes += u32::from(size);
         if self.bytes > self.threshold {
             mark(packet);
@@ -180,6 +188,6 @@ impl Queue for FifoAheadPort {
     }
 
     fn peak(&self) -> u64 {
-        self.capacity.peak()
+        (self.whole.free - self.never_taken).into()
     }
 }

@@ -335,12 +335,6 @@ impl Capacity {
         self.taken_by(size) <= self.free
     }
 
-    /// Whether a packet of `size` bytes fits, and less is taken with it than was at some time before.
-    #[inline]
-    fn is_below_peak(self, size: u16) -> bool {
-        self.taken_by(size) <= self.free - self.least
-    }
-
     /// Takes the capacity of a packet of `size` bytes, which has to fit.
     #[inline]
     pub(crate) fn take(&mut self, size: u16) {
@@ -348,12 +342,6 @@ impl Capacity {
         if self.free < self.least {
             self.least = self.free;
         }
-    }
-
-    /// Takes the capacity of a packet with which it stays [below its peak](Capacity::is_below_peak).
-    #[inline]
-    fn take_below_peak(&mut self, size: u16) {
-        self.free -= self.taken_by(size);
     }
 
     /// The most that was taken at once, in bytes.

@@ -108,9 +108,11 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
     for (flow, start) in scenario.independent().iter().enumerate() {
         oracle.arrive(start.from.into(), start_note(start.arrived, flow as u32));
     }
-    let first: Vec<_> = oracle.looks.first().collect();
-    for (host, note) in first {
-        oracle.arrive(host.into(), note);
+    while oracle.looks.next() != Time::NEVER {
+        let notes: Vec<_> = oracle.looks.notes().collect();
+        for note in notes {
+            oracle.arrive(note.to.into(), note);
+        }
     }
     while oracle.ended < scenario.watches.len() || oracle.acknowledged.contains(&Time::NEVER) {
         let Reverse(event) = oracle.events.pop().expect("flows are left, so something happens");
@@ -347,9 +349,6 @@ impl<B: Builder> Reference<'_, B> {
 
     fn look(&mut self, host: u16, instant: u32) {
         self.ended += self.looks.look(host, instant, &mut self.transport);
-        if let Some(next) = self.looks.note(host, instant + 1) {
-            self.arrive(host.into(), next);
-        }
     }
 }
 
