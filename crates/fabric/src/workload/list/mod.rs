@@ -49,6 +49,10 @@ impl fmt::Display for ListError {
 /// The largest job: 1 EB.
 const MAX_JOB_BYTES: u64 = 1_000_000_000_000_000_000;
 
+/// The most rows to reserve memory for: it takes none until rows are written. As a vector grows, it copies
+/// them, 200 MB of a million, several times. A list may also say that it has more rows than it has.
+const RESERVED: usize = 1 << 20;
+
 /// Reads `rows` of flows between `hosts` hosts, none above `largest` bytes. They come back by time of
 /// arrival, those that wait for others behind those that do not.
 pub(super) fn read<R: Cells>(
@@ -67,7 +71,10 @@ pub(super) fn read<R: Cells>(
         flows.sort_by_key(|flow| flow.arrived);
         return Ok(flows.into());
     }
-    let mut lines = rows.map(line).collect::<Result<Vec<Line>, ListError>>()?;
+    let mut lines: Vec<Line> = Vec::with_capacity(rows.size_hint().1.unwrap_or(0).min(RESERVED));
+    for row in rows {
+        lines.push(line(row)?);
+    }
     let parents = with_parents(&lines, columns.have_ids())?;
     let order = in_order(&mut lines, &parents)?;
     drawn(&lines, &parents, &order)
