@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 /// Windows between two looks at [`Progress`](super::Progress).
 pub(super) const WINDOWS: u64 = 256;
 
-/// Turns of hosts between two looks, where fewer windows have that many.
-pub(super) const TURNS: u64 = 256;
+/// Hops and turns of hosts between two looks, where fewer windows have that many.
+pub(super) const EVENTS: u64 = 256;
 
 /// What `simulate` finds, unless the run is cancelled.
 pub(super) fn unless_cancelled<R>(
@@ -36,10 +36,11 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         self.progress.simulated_ps.store(now, Ordering::Relaxed);
     }
 
-    /// Calls [`heed_cancel`](Engine::heed_cancel) after a number of turns.
+    /// Calls [`heed_cancel`](Engine::heed_cancel) after a number of hops and turns.
     #[inline]
     pub(super) fn heed_cancel_in_time(&mut self) {
-        if self.fabric.links.counts.turns >= self.look_at {
+        let counts = &self.fabric.links.counts;
+        if counts.hops + counts.turns >= self.look_at {
             self.heed_cancel();
         }
     }
@@ -49,7 +50,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     #[cold]
     #[inline(never)]
     pub(super) fn heed_cancel(&mut self) {
-        self.look_at = self.fabric.links.counts.turns + TURNS;
+        let counts = &self.fabric.links.counts;
+        self.look_at = counts.hops + counts.turns + EVENTS;
         if self.progress.is_cancelled() {
             resume_unwind(Box::new(Cancelled));
         }

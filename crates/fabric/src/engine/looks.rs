@@ -14,7 +14,7 @@ pub(super) struct Looks<'a> {
     /// The hosts that watched flows begin or end at.
     hosts: Vec<u16>,
     /// Number of the next instant.
-    next: u32,
+    number: u32,
     /// The watches of the flows from each host, and of those to each host.
     from: Lists,
     to: Lists,
@@ -33,8 +33,11 @@ impl<'a> Looks<'a> {
         let to = Lists::grouped(network.hosts, ends.map(|(f, n)| (f.to.into(), n)));
         let has_any = |host: u32| !from.of(host).is_empty() || !to.of(host).is_empty();
         Looks {
-            hosts: (0..network.hosts as u16).filter(|&host| has_any(host.into())).collect(),
-            next: 0,
+            hosts: (0..network.hosts as u32)
+                .filter(|&host| has_any(host))
+                .map(|host| host as u16)
+                .collect(),
+            number: 0,
             from,
             to,
             tallies: vec![Tally::default(); watches.len()],
@@ -43,16 +46,20 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// The next instant; never after the last one.
-    pub(super) fn next(&self) -> Time {
-        self.scenario.instants.get(self.next as usize).map_or(Time::NEVER, |instant| *instant)
+    /// The next instant; never after the last one, and where no flow is watched.
+    pub(super) fn next_instant(&self) -> Time {
+        match self.scenario.instants.get(self.number as usize) {
+            Some(&instant) if !self.hosts.is_empty() => instant,
+            _ => Time::NEVER,
+        }
     }
 
-    /// The notes of all hosts for the next instant, which is another one afterwards.
-    pub(super) fn notes(&mut self) -> impl Iterator<Item = Packet> {
-        let (at, instant) = (self.next(), self.next);
-        self.next += 1;
-        self.hosts.iter().map(move |&host| look_note(at, host, instant))
+    /// Goes on to the instant after, and returns the notes of all hosts for this one.
+    pub(super) fn take_notes(&mut self) -> impl Iterator<Item = Packet> {
+        let (at, number) = (self.next_instant(), self.number);
+        debug_assert!(at != Time::NEVER);
+        self.number += 1;
+        self.hosts.iter().map(move |&host| look_note(at, host, number))
     }
 
     /// Looks at the flows of `host` at instant number `instant`. Returns how many watches ended.

@@ -117,7 +117,7 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
 struct Engine<'a, D, T, S: SwitchMemory, B> {
     scenario: &'a Scenario,
     progress: &'a Progress,
-    /// The number of turns of hosts at which it looks at `progress` before a number of windows is over.
+    /// The number of hops and turns at which it looks at `progress` before a number of windows is over.
     look_at: u64,
     fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
@@ -395,15 +395,15 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             }
             self.next_flow += 1;
         }
-        while self.looks.next() < ends {
-            for note in self.looks.notes() {
+        while self.looks.next_instant() < ends {
+            for note in self.looks.take_notes() {
                 if self.fabric.is_mine(note.to.into()) {
                     self.fabric.leave(note.to.into(), note);
                 }
             }
         }
         let next = flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
-        let last = next.min(self.looks.next()).min(self.scenario.horizon + Span::from_s(1));
+        let last = next.min(self.looks.next_instant()).min(self.scenario.horizon + Span::from_s(1));
         self.quiet_until = self.fabric.links.wheel.window_of(last);
     }
 }

@@ -252,8 +252,9 @@ impl PacketArena {
         sorted
     }
 
-    /// Sorts the list of a port of a switch by key, as [`sorted_at_host`](PacketArena::sorted_at_host) does.
-    /// Also returns whether some arrive at the same time.
+    /// Sorts the list of a port of a switch, in which what was put in last comes first, by key alone. Also
+    /// returns whether some arrive at the same time. An insertion finds its place soon, for the packets of one
+    /// link come one after the other: as many as there are links can be out of order.
     #[inline]
     pub(crate) fn sorted_at_switch(&mut self, head: PacketId) -> (PacketId, bool) {
         let (mut sorted, mut left) = (head, self.known(head).next);

@@ -114,51 +114,67 @@ mod tests {
             let mut arena = PacketArena::default();
             let mut plain: Vec<_> =
                 (0..).zip(notes).map(|(nth, (at, flow))| (at, flow, nth)).collect();
-            let head = list_of(&plain, &mut arena);
+            let notes = plain.iter().map(|&(at, flow, nth)| note(at, flow, nth));
+            let head = list_of(notes, &mut arena);
             plain.sort_unstable();
             prop_assert_eq!(all(arena.sorted_at_host(head), &arena), plain);
         }
 
         /// What comes to a port of a switch is sorted by time, and by the same rule whatever was put in first.
         #[test]
-        fn a_list_of_a_switch_is_sorted(times in prop::collection::vec(0u64..2000, 1..60)) {
-            let plain: Vec<_> = (0..).zip(times).map(|(nth, at)| (at, nth, nth)).collect();
-            let sorted = |packets: &[(u64, u32, u32)]| {
+        fn a_list_of_a_switch_is_sorted(
+            packets in prop::collection::vec((prop_oneof![0u64..20, 0u64..2000], 0u8..4), 1..60),
+        ) {
+            let of = |(nth, (at, port)): (u32, (u64, u8))| Packet {
+                key: Packet::arriving(Time::from_ps(at), port),
+                ..note(at, u32::from(port), nth)
+            };
+            let plain: Vec<Packet> = (0..).zip(packets).map(of).collect();
+            let sorted = |packets: &mut dyn Iterator<Item = &Packet>| {
                 let mut arena = PacketArena::default();
-                let head = list_of(packets, &mut arena);
+                let head = list_of(packets.copied(), &mut arena);
                 let (head, tied) = arena.sorted_at_switch(head);
                 let head = match tied {
                     true => arena.with_ties_settled(head, 1, &mut Vec::new()),
                     false => head,
                 };
-                (all(head, &arena), tied)
+                let keys: Vec<u64> = walk(head, &arena).map(|id| arena.known(id).key).collect();
+                (all(head, &arena), keys, tied)
             };
-            let backwards: Vec<_> = plain.iter().rev().copied().collect();
-            let (found, tied) = sorted(&plain);
-            prop_assert_eq!(&sorted(&backwards), &(found.clone(), tied));
-            prop_assert!(found.is_sorted_by_key(|packet| packet.0));
+            let (mut found, keys, tied) = sorted(&mut plain.iter());
+            prop_assert_eq!(&sorted(&mut plain.iter().rev()), &(found.clone(), keys.clone(), tied));
+            // Keys that are read again, by those that share a memory, rise.
+            prop_assert!(keys.is_sorted());
             prop_assert_eq!(found.windows(2).any(|pair| pair[0].0 == pair[1].0), tied);
-            prop_assert_eq!(found.len(), plain.len());
+            for pair in found.chunk_by(|one, next| one.0 == next.0).filter(|tied| tied.len() == 2) {
+                prop_assert!(pair[0].1 <= pair[1].1, "two come by their ports: {:?}", pair);
+            }
+            let mut all: Vec<_> =
+                plain.iter().map(|it| (it.arrives().ps(), it.flow, it.sequence)).collect();
+            all.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!(found, all);
         }
     }
 
-    /// The list of these notes, the last of which was put in last.
-    fn list_of(notes: &[(u64, u32, u32)], arena: &mut PacketArena) -> PacketId {
+    /// The list of these, the last of which was put in last.
+    fn list_of(packets: impl Iterator<Item = Packet>, arena: &mut PacketArena) -> PacketId {
         arena.lists_end(ENDS);
-        notes.iter().fold(NIL, |head, &(at, flow, nth)| {
-            let id = arena.insert(note(at, flow, nth));
+        packets.fold(NIL, |head, packet| {
+            let id = arena.insert(packet);
             arena.known_mut(id).next = head;
             id
         })
     }
 
-    /// Time, flow and number of each note of a list.
-    fn all(head: PacketId, arena: &PacketArena) -> Vec<(u64, u32, u32)> {
+    fn walk(head: PacketId, arena: &PacketArena) -> impl Iterator<Item = PacketId> {
         let next = |id: &PacketId| Some(arena.known(*id).next);
-        std::iter::successors(Some(head), next)
-            .take_while(|id| !PacketArena::is_end(*id))
-            .map(|id| arena.known(id))
-            .map(|found| (found.arrives().ps(), found.flow, found.sequence))
-            .collect()
+        std::iter::successors(Some(head), next).take_while(|id| !PacketArena::is_end(*id))
+    }
+
+    /// Time, flow and number of each packet of a list.
+    fn all(head: PacketId, arena: &PacketArena) -> Vec<(u64, u32, u32)> {
+        let found = walk(head, arena).map(|id| arena.known(id));
+        found.map(|own| (own.arrives().ps(), own.flow, own.sequence)).collect()
     }
 }

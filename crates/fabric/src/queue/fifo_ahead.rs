@@ -40,13 +40,14 @@ impl FifoAhead {
 /// The line of one port.
 #[derive(Debug)]
 pub struct FifoAheadPort {
-    /// What is free and what waits, in bytes, as of the last packet: some may have left since. Of what is
-    /// free, the first `below_peak` bytes have been taken at some time.
+    /// Bytes of the buffer that are free and were taken at some time.
     below_peak: u32,
+    /// Bytes that were never taken.
     never_taken: u32,
+    /// Bytes that wait. In all three what has left since departures were last dropped still waits.
     bytes: u32,
-    /// The whole buffer, empty.
-    whole: Capacity,
+    /// The buffer as it was in the beginning.
+    empty: Capacity,
     threshold: u32,
     /// When each of those that wait begins to leave, and its size; before them some that have left.
     leaving: VecDeque<Departure>,
@@ -71,9 +72,9 @@ impl Builder for FifoAhead {
     fn port(&self, _: Stream) -> FifoAheadPort {
         FifoAheadPort {
             below_peak: 0,
-            never_taken: self.capacity.free,
+            never_taken: self.capacity.all,
             bytes: 0,
-            whole: self.capacity,
+            empty: self.capacity,
             threshold: self.threshold,
             leaving: VecDeque::with_capacity(FEW),
         }
@@ -101,7 +102,7 @@ impl FifoAheadPort {
             && begins < now
         {
             self.leaving.pop_front();
-            self.below_peak += self.whole.taken_by(size);
+            self.below_peak += self.empty.taken_by(size);
             self.bytes -= u32::from(size);
         }
     }
@@ -109,7 +110,7 @@ impl FifoAheadPort {
     /// Whether `size` bytes fit beside all that the line knows of, make no new peak and are not marked.
     #[inline]
     fn is_easy(&self, size: u16) -> bool {
-        self.whole.taken_by(size) <= self.below_peak
+        self.empty.taken_by(size) <= self.below_peak
             && self.bytes + u32::from(size) <= self.threshold
             && self.leaving.len() < self.leaving.capacity()
     }
@@ -123,7 +124,7 @@ impl Queue for FifoAheadPort {
     #[inline]
     fn line_up(&mut self, packet: &mut Packet, now: Time, at: Time) -> bool {
         let size = packet.size;
-        let taken = self.whole.taken_by(size);
+        let taken = self.empty.taken_by(size);
         if !self.is_easy(size) {
             self.settle(now);
             let new = taken.saturating_sub(self.below_peak);
@@ -188,6 +189,6 @@ impl Queue for FifoAheadPort {
     }
 
     fn peak(&self) -> u64 {
-        (self.whole.free - self.never_taken).into()
+        (self.empty.all - self.never_taken).into()
     }
 }

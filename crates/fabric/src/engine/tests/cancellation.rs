@@ -1,7 +1,7 @@
 //! A run that is cancelled ends within a window, however much happens in it.
 
 use super::random_scenarios::scenario;
-use crate::engine::cancellation::TURNS;
+use crate::engine::cancellation::EVENTS;
 use crate::engine::{Cancelled, Dependencies, Outcome, Progress, Scenario, simulate};
 use crate::flow::Flow;
 use crate::packet::Packet;
@@ -99,7 +99,7 @@ fn many_starts_at_one_host_are_cut_short() {
     for threads in [1, 2] {
         let (outcome, [starts, _]) = run(&topology, flows(), threads, [10, u64::MAX]);
         assert_eq!(outcome, Err(Cancelled));
-        assert!(starts <= 10 + TURNS, "{starts} starts, {threads} threads");
+        assert!(starts <= 10 + EVENTS, "{starts} starts, {threads} threads");
     }
 }
 

@@ -108,8 +108,8 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
     for (flow, start) in scenario.independent().iter().enumerate() {
         oracle.arrive(start.from.into(), start_note(start.arrived, flow as u32));
     }
-    while oracle.looks.next() != Time::NEVER {
-        let notes: Vec<_> = oracle.looks.notes().collect();
+    while oracle.looks.next_instant() != Time::NEVER {
+        let notes: Vec<_> = oracle.looks.take_notes().collect();
         for note in notes {
             oracle.arrive(note.to.into(), note);
         }

@@ -49,8 +49,7 @@ impl fmt::Display for ListError {
 /// The largest job: 1 EB.
 const MAX_JOB_BYTES: u64 = 1_000_000_000_000_000_000;
 
-/// The most rows to reserve memory for: it takes none until rows are written. As a vector grows, it copies
-/// them, 200 MB of a million, several times. A list may also say that it has more rows than it has.
+/// The most rows to reserve memory for, 150 MB. A vector that grows would copy them several times.
 const RESERVED: usize = 1 << 20;
 
 /// Reads `rows` of flows between `hosts` hosts, none above `largest` bytes. They come back by time of
