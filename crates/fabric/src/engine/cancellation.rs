@@ -9,7 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 
 /// Windows between two looks at [`Progress`](super::Progress).
-pub(super) const WINDOWS: u64 = 256;
+const WINDOWS: u64 = 256;
+
+/// Windows between two counts of what happened in them.
+pub(super) const FEW_WINDOWS: u64 = 16;
 
 /// Hops and turns of hosts between two looks, where fewer windows have that many.
 pub(super) const EVENTS: u64 = 256;
@@ -26,6 +29,16 @@ pub(super) fn unless_cancelled<R>(
 }
 
 impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
+    /// Looks at [`Progress`](super::Progress) after a number of windows, or of hops and turns.
+    #[inline(never)]
+    pub(super) fn look_up(&mut self) {
+        if self.windows.is_multiple_of(WINDOWS) {
+            self.report();
+            self.heed_cancel();
+        }
+        self.heed_cancel_in_time();
+    }
+
     /// Says how far this side is, and whether code of the study has failed.
     pub(super) fn report(&self) {
         let queues = self.ports.iter().find_map(|port| port.queue.failure());

@@ -63,6 +63,7 @@ impl<'a> Looks<'a> {
     }
 
     /// Looks at the flows of `host` at instant number `instant`. Returns how many watches ended.
+    #[inline(never)]
     pub(super) fn look(
         &mut self,
         host: u16,

@@ -237,11 +237,9 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         if B::CUT {
             self.visit_due(|hears| hears);
         }
-        if self.windows.is_multiple_of(cancellation::WINDOWS) {
-            self.report();
-            self.heed_cancel();
+        if self.windows.is_multiple_of(cancellation::FEW_WINDOWS) {
+            self.look_up();
         }
-        self.heed_cancel_in_time();
         self.windows += 1;
         WindowSummary { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done }
     }

@@ -252,7 +252,7 @@ impl PacketArena {
         sorted
     }
 
-    /// Sorts the list of a port of a switch, in which what was put in last comes first, by key alone. Also
+    /// Sorts the list of a port of a switch, in which what was put in last comes first, by time alone. Also
     /// returns whether some arrive at the same time. An insertion finds its place soon, for the packets of one
     /// link come one after the other: as many as there are links can be out of order.
     #[inline]
@@ -265,24 +265,21 @@ impl PacketArena {
             let id = left;
             left = self.known(id).next;
             let own = self.known(id).key;
+            let first_of_its_time = own >> TIME_SHIFT << TIME_SHIFT;
             let (mut before, mut after) = (NIL, sorted);
-            loop {
-                let key = self.known(after).key;
-                least_difference = least_difference.min(key ^ own);
-                if key >= own {
-                    break;
-                }
+            while self.known(after).key < first_of_its_time {
                 before = after;
                 after = self.known(after).next;
             }
+            least_difference = least_difference.min(self.known(after).key ^ own);
             self.link_between(&mut sorted, before, id, after);
         }
         (sorted, least_difference < 1 << TIME_SHIFT)
     }
 
     /// Puts the packets of a `sorted` list of a switch that arrive at the same time into an order that depends
-    /// on nothing but them and `salt`, which is the switch's. Two have their keys for that; of more than two,
-    /// or of two with one key, every order is equally likely. `all` is scratch memory.
+    /// on nothing but them and `salt`, which is the switch's. Two come by their keys; of more than two, or of
+    /// two with one key, every order is equally likely. `all` is scratch memory.
     #[cold]
     pub(crate) fn with_ties_settled(
         &mut self,
@@ -312,13 +309,21 @@ impl PacketArena {
     }
 
     fn settle(&mut self, tied: &mut [PacketId], salt: u64) {
-        let keys: Vec<u64> = tied.iter().map(|&id| self.known(id).key).collect();
-        // A switch of over 256 ports has equal keys.
-        if keys.len() > 2 || keys.windows(2).any(|pair| pair[0] == pair[1]) {
-            tied.sort_by_cached_key(|&id| self.known(id).hash(salt));
-            for (&id, key) in tied.iter().zip(keys) {
-                self.known_mut(id).key = key;
+        let key = |id: &PacketId| self.known(*id).key;
+        match tied {
+            [] | [_] => return,
+            // A switch of over 256 ports has equal keys.
+            [first, second] if key(first) != key(second) => {
+                tied.sort_unstable_by_key(key);
+                return;
             }
+            _ => {}
+        }
+        let mut keys: Vec<u64> = tied.iter().map(key).collect();
+        keys.sort_unstable();
+        tied.sort_by_cached_key(|&id| self.known(id).hash(salt));
+        for (&id, key) in tied.iter().zip(keys) {
+            self.known_mut(id).key = key;
         }
     }
 
