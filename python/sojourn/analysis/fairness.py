@@ -21,7 +21,7 @@ from sojourn.store.ledger import Record, Value
 from sojourn.store.stored_run import StoredRun
 
 FEWEST_TIMEOUTS = 10
-"""A measuring window has to be at least so many of its longest time-outs for its fairness to count.
+"""Fairness counts where the measuring window is at least this many times its longest time-out.
 
 In a shorter one, the share of a flow that waits for a time-out at the start or end of the window
 shows when the window was, not how flows share.
