@@ -24,7 +24,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             let waits = !port.queue.is_empty();
             let resumes = nic.resumes();
             if resumes < next && (!waits || resumes <= port.free) {
-                self.resume(host, resumes, ends, &mut arrivals);
+                arrivals = self.resume(host, resumes, ends, arrivals);
                 continue;
             }
             if waits && port.free < next {
@@ -38,10 +38,10 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             arrivals = self.fabric.arena.known(id).next;
             let Fabric { arrivals: Arrivals { late, .. }, arena, .. } = &mut self.fabric;
             if !late.is_empty() {
-                late.bring(&mut arrivals, arena);
+                arrivals = late.bring(arrivals, arena);
             }
             self.host_turn(host, id, next);
-            self.do_as_asked(host, ends, &mut arrivals);
+            arrivals = self.do_as_asked(host, ends, arrivals);
         }
         let port = at(&mut self.ports, host);
         let resumes = at(&mut self.nics, host).resumes();
@@ -53,7 +53,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     }
 
     /// Resumes a flow that was held: its link can take [`QUANTUM`] packets at `now`.
-    fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: &mut PacketId) {
+    fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: PacketId) -> PacketId {
         let nic = at(&mut self.nics, host);
         let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
         self.outbox.now = now;
@@ -62,32 +62,34 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         if std::mem::take(&mut self.outbox.held) {
             nic.hold(flow, now);
         }
-        self.do_as_asked(host, ends, arrivals);
+        self.do_as_asked(host, ends, arrivals)
     }
 
     /// Carries out what a transport has put into its outbox. `arrivals` is what still arrives in the
-    /// window that ends at `ends`.
+    /// window that ends at `ends`; returns it with the notes that are now among it.
     #[inline(always)]
-    fn do_as_asked(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+    fn do_as_asked(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
         if !self.outbox.arrived.is_empty() {
-            self.follow(host, ends, arrivals);
+            arrivals = self.follow(host, ends, arrivals);
         }
         if !self.outbox.wakes.is_empty() {
-            self.set_wakes(host, ends, arrivals);
+            arrivals = self.set_wakes(host, ends, arrivals);
         }
         if !self.outbox.packets.is_empty() {
-            let alone = self.fabric.arena.known(*arrivals).arrives() > self.outbox.now;
+            let alone = self.fabric.arena.known(arrivals).arrives() > self.outbox.now;
             self.send(host, alone);
         }
+        arrivals
     }
 
     #[inline(never)]
-    fn set_wakes(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+    fn set_wakes(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
         // A flow that starts or times out sets a timer: so many of them at one moment can be cut short.
         self.heed_cancel_in_time();
         for wake in self.outbox.wakes.drain(..) {
-            self.fabric.note(host, wake_note(wake), ends, arrivals);
+            self.fabric.note(host, wake_note(wake), ends, &mut arrivals);
         }
+        arrivals
     }
 
     /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport.
@@ -129,15 +131,16 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     /// Starts the flows that waited for those which have arrived whole at `host`. `arrivals` is what still
     /// arrives in the window that ends at `ends`.
     #[cold]
-    fn follow(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+    fn follow(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
         let (fabric, now) = (&mut self.fabric, self.outbox.now);
         let graph = (&*self.scenario.flows, &*self.scenario.dependencies);
         for flow in self.outbox.arrived.drain(..) {
             self.received[flow as usize] = now;
             self.waiting.arrived(flow, now, graph, |flow, at| {
-                fabric.note(host, start_note(at, flow), ends, arrivals);
+                fabric.note(host, start_note(at, flow), ends, &mut arrivals);
             });
         }
+        arrivals
     }
 
     /// Hands the transport's packets to the host's port, `alone` if nothing else comes to the host at

@@ -40,19 +40,20 @@ impl LateNotes {
         let (key, flow) = arena.order(id);
         self.heap.push(Reverse((key, flow, self.count, id)));
         self.count += 1;
-        self.bring(arrivals, arena);
+        *arrivals = self.bring(*arrivals, arena);
     }
 
-    /// Moves the first note to the head of the list of `arrivals`, if it comes before all in it. Afterwards
-    /// nothing comes before the head of the list.
+    /// Moves the first note to the head of the list of `arrivals`, if it comes before all in it, and returns
+    /// the head. Nothing comes before that.
     #[cold]
-    pub(crate) fn bring(&mut self, arrivals: &mut PacketId, arena: &mut PacketArena) {
+    pub(crate) fn bring(&mut self, mut arrivals: PacketId, arena: &mut PacketArena) -> PacketId {
         if let Some(&Reverse((key, flow, _, id))) = self.heap.peek()
-            && (key, flow) < arena.order(*arrivals)
+            && (key, flow) < arena.order(arrivals)
         {
             self.heap.pop();
-            arena.link_first(arrivals, id);
+            arena.link_first(&mut arrivals, id);
         }
+        arrivals
     }
 }
 
@@ -85,7 +86,7 @@ mod tests {
                 let id = *head;
                 *head = arena.known(id).next;
                 if !late.is_empty() {
-                    late.bring(head, arena);
+                    *head = late.bring(*head, arena);
                 }
                 let Packet { flow, sequence, .. } = *arena.known(id);
                 (arena.known(id).arrives().ps(), flow, sequence)
