@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.api.handles import Run
-from sojourn.presentation.plots import kinds, targets
+from sojourn.presentation.plots import draw_points, kinds, targets
 
 NAN = float("nan")
 SCHEMES = ("TCP+DropTail", "DCTCP", "MinTCP+pFabric")
@@ -118,6 +119,17 @@ def test_bars_are_the_intervals(tmp_path):
     summary = run.summary(by=["scheme", "load"])
     wanted = {e.case["load"]: e.ci95 for e in summary if keyed(e) == ("DCTCP", "all", "slowdown")}
     assert np.allclose(drawn, [wanted[load] for load in sorted(wanted)])
+
+
+def test_a_value_without_bound_is_left_out():
+    """As p95/p5 is where the lowest twentieth gets nothing: `np.inf` has no place and no bar."""
+    panel = Figure().add_subplot()
+    points = [(1, (2.0, 1.0, 4.0)), (2, (np.inf, np.inf, np.inf)), (3, (np.inf, 1.0, np.inf))]
+    draw_points(panel, points, "a line", {})
+    (bars,) = panel.containers[0].lines[2]
+    drawn = [segment[:, 1].tolist() for segment in bars.get_segments() if segment.size]
+    assert [ends for ends in drawn if not np.isnan(ends).any()] == [[1.0, 4.0]]
+    assert np.isfinite(panel.dataLim.intervaly).all()
 
 
 def keyed(estimate):

@@ -264,9 +264,11 @@ def draw_points(
     """Draw the line of that name: values with their intervals, from left to right."""
     if points:
         where, middle, low, high = np.array([(x, *point) for x, point in sorted(points)]).T
-        bars = np.array([middle - low, high - middle])
-        bars[:, ~(low < high)] = np.nan  # neither bars nor their ends where there is no interval
-        drawn = None if np.isnan(bars).all() else np.clip(bars, 0, None)
+        # Neither bars nor their ends where there is no interval.
+        has = np.isfinite(middle) & (low < high)
+        bars = np.full((2, has.size), np.nan)
+        bars[:, has] = middle[has] - low[has], high[has] - middle[has]
+        drawn = np.clip(bars, 0, None) if has.any() else None
         panel.errorbar(where, middle, drawn, capsize=2, label=line, **look)
 
 
