@@ -117,8 +117,9 @@ gallery: build ## the pictures of docs/gallery.md: minutes
 	$(BIN)/python docs/gallery.py
 
 # Exit code 1 says that a claim does not hold: a result like others.
-papers: build ## every paper in full, its figures and claims, into out/papers: hours
+papers: build ## every paper, its figures and claims, quick into out/quick and in full into out/papers: hours
 	if [ -d "$(TEXTS)" ]; then $(BIN)/python papers/quotations.py "$(TEXTS)"; fi
+	$(BIN)/sojourn reproduce all --out out/quick || [ $$? -eq 1 ]
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 	$(CARGO) test -p sojourn-fabric --test fabric -- --ignored --nocapture permanent_flows
 

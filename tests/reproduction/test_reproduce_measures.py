@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import sojourn
 from conftest import Made, make_run
 from sojourn.api.handles import Run
 from sojourn.reproduction.claims import Claim, judge
@@ -304,6 +305,40 @@ def test_spreads_of_known_values():
     hundred = np.arange(1.0, 102.0)
     assert SPREADS["p95/p5"](hundred) == pytest.approx(96 / 6)
     assert SPREADS["p5/mean"](hundred) == pytest.approx(6 / 51)
+
+
+LONG = """\
+title = "long flows"
+[topology]
+kind = "single-switch"
+hosts = 5
+rate = "10Gbps"
+[workload]
+kind = "bulk"
+parallel = 2
+start_spread = "1ms"
+warm_up = "5ms"
+window = "20ms"
+[scheme]
+name = "own"
+transport = { kind = "new-reno", min_rto = "1ms" }
+queue = { kind = "drop-tail", buffer = "150KB" }
+balance = "ecmp"
+[sweep]
+hosts.port = ["switch-port"]
+"""
+
+
+def test_fairness_over_more_than_the_run_has_is_not_judged(tmp_path):
+    """A quick run is shorter than what some claims average over: the others are judged."""
+    run = Result("long", sojourn.run(LONG, out=tmp_path / "run"), "port")
+    (at,) = run.values
+    about = {"kind": "averaged", "run": "long", "lines": ["own"], "at": [at], "statistic": "jain"}
+    assert 0 < values(measured([run], over="2ms", **about))[0] <= 1
+    even = claim(figures=["1"], measure={**about, "over": "20s"})
+    verdict = judge(even, {"long": run}, paper="p", remarks=[])
+    assert (verdict.measured, verdict.holds) == (None, False)
+    assert "not judged: no run is long enough for an average over 20s" in verdict.note
 
 
 def test_a_spread_has_an_interval_over_replications_only(tmp_path):

@@ -31,6 +31,10 @@ _FARTHEST = 1.13
 """The factor by which the nearest averaging time may differ from the one asked for."""
 
 
+class NoAverageError(InputError):
+    """A run has no average over a time that was asked for, nor over one near it."""
+
+
 @dataclass(frozen=True)
 class TooShort:
     """Why fairness is withheld: the measuring window is too short for its longest time-out."""
@@ -221,7 +225,12 @@ def of_records(
     *,
     case: dict[str, Value | None],
 ) -> list[Fairness]:
-    """What `fairness` says of some cases of a run, which are a group called `case`."""
+    """What `fairness` says of some cases of a run, which are a group called `case`.
+
+    Raises:
+        NoAverageError: there is no average over a time that was asked for.
+        InputError: windows differ too much; a file cannot be read.
+    """
     averages = [own for record in records if (own := _averages(run, record)) is not None]
     if not averages:
         return []
@@ -282,7 +291,7 @@ def _nearest(over: Sequence[str], known: Sequence[int]) -> list[int]:
         over_ps = picoseconds(asked, "--over")
         nearest = min(known, key=lambda own: max(own / over_ps, over_ps / own) if over_ps else own)
         if not over_ps or not 1 / _FARTHEST <= nearest / over_ps <= _FARTHEST:
-            raise InputError(
+            raise NoAverageError(
                 f"--over {asked}: expected a time from {duration(known[0])} to"
                 f" {duration(known[-1])}, the measuring window"
             )

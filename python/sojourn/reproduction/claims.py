@@ -111,7 +111,7 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
     if measured.lacking:
         notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
     elif measured.too_short:
-        notes.append(f"not judged: {measured.too_short.why}")
+        notes.append(f"not judged: {measured.too_short}")
     elif not measured.points:
         notes.append("not measured: no job of this size finished")
     else:

@@ -238,7 +238,8 @@ class Result:
         """How evenly the long flows of one line share, by averaging time; all times without any.
 
         Raises:
-            InputError: there is no average over such a time; a file cannot be read.
+            NoAverageError: there is no average over such a time.
+            InputError: a file cannot be read.
         """
         parts = self._samples.get((line, x, jobs), Sample(())).parts
         where: dict[str, Value | None] = {", ".join(self._lines): line, self.axis: x}

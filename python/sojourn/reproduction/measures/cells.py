@@ -8,6 +8,7 @@ from math import hypot, inf
 import numpy as np
 
 from sojourn._internal.units import count
+from sojourn.analysis.fairness import NoAverageError
 from sojourn.analysis.intervals import sectioned_interval
 from sojourn.reproduction.measures.measured import Measured, OfRun, Results
 from sojourn.reproduction.results import Cell, Point, Quantity
@@ -55,10 +56,15 @@ class Averaged(OfRun):
         points: list[Point] = []
         lacking, too_short = 0, None
         for line, x in product(self.lines, self.at):
-            found = result.fairness(line, x, self.jobs, [self.over])
+            try:
+                found = result.fairness(line, x, self.jobs, [self.over])
+            except NoAverageError:
+                too_short = f"no run is long enough for an average over {self.over}"
+                continue
             lacking += not found
             for own in found:
-                too_short = too_short or own.withheld
+                if own.withheld:
+                    too_short = own.withheld.why
                 if own.shares:
                     value = getattr(own.shares, self.statistic)
                     where = f"{result.name} at {result.axis} {x}: {line}, over {self.over}"
@@ -194,7 +200,7 @@ def _measured(points: Iterable[Point | None], cells: Iterable[Cell], lacking: in
         most_unfinished=max(cell.unfinished_share for cell in looked_at),
         late=max(cell.late for cell in looked_at),
         lacking=max(lacking, sum(not cell.sample.parts for cell in looked_at)),
-        too_short=next((cell.too_short for cell in looked_at if cell.too_short), None),
+        too_short=next((cell.too_short.why for cell in looked_at if cell.too_short), None),
     )
 
 

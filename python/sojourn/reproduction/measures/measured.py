@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from sojourn.analysis.fairness import TooShort
 from sojourn.analysis.statistics import Interval
 from sojourn.reproduction.results import Point, Result
 
@@ -18,7 +17,7 @@ class Measured:
     `unfinished` counts the jobs that belong there and are in none of the values, `most_unfinished`
     is their largest share of a case; `late` is the largest share of a case's bytes in jobs that
     were not done when the last one arrived; `lacking` counts the cases of which no replication is
-    run yet; `too_short` says why fairness is withheld.
+    run yet; `too_short` says why fairness is withheld, where the runs are too short for it.
     """
 
     points: tuple[Point, ...]
@@ -26,7 +25,7 @@ class Measured:
     most_unfinished: float = 0
     late: float = 0
     lacking: int = 0
-    too_short: TooShort | None = None
+    too_short: str | None = None
 
     @property
     def ends(self) -> tuple[Point, Point]:
