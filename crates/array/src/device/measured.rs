@@ -124,8 +124,7 @@ fn parse(text: &str) -> Result<[Vec<Span>; 2], String> {
     }
 }
 
-/// A device of measured service times, ready to be accessed. A place is the share of all accesses
-/// that are quicker, so an access and its repetition are both quick or both slow.
+/// A device of measured service times, ready to be accessed.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The service times of reads and of writes, shortest first.
@@ -138,11 +137,11 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The service time of an access at a place, alone at the device.
+    /// The service time that is longer than a share `chance` of all, alone at the device.
     #[inline]
-    fn time(&self, place: u32, op: Op, blocks: u32) -> Span {
+    fn time(&self, chance: u32, op: Op, blocks: u32) -> Span {
         let times = &self.times[op as usize];
-        let rank = (u64::from(place) * times.len() as u64) >> u32::BITS;
+        let rank = (u64::from(chance) * times.len() as u64) >> u32::BITS;
         times[rank as usize] + self.more * u64::from(blocks - 1)
     }
 }
@@ -203,6 +202,6 @@ impl ServiceTimes for Measured {
     }
 
     fn equally_likely(&self, op: Op, blocks: u32) -> Vec<f64> {
-        evenly(1 << 16).map(|place| self.time(place, op, blocks).ps() as f64).collect()
+        evenly(1 << 16).map(|chance| self.time(chance, op, blocks).ps() as f64).collect()
     }
 }

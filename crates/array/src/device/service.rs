@@ -117,9 +117,14 @@ pub trait ServiceModel: Sized {
     /// The state of a device at the start.
     fn state(&self, streams: Streams, disk: u64) -> Self::State;
 
+    /// Whether a request that comes back to a device takes the transfer time that it had there: true of
+    /// platters, as a sector's track has a speed (paper section 3.3: transfer times are remembered).
+    /// On other devices each access draws its own.
+    const REMEMBERS: bool = false;
+
     /// The transfer time of an access, which is its least service time. `chance` is a share of 2^32
-    /// that is drawn once for each request and device: a request that comes back finds the time it
-    /// had before (paper section 3.3: transfer times are remembered).
+    /// that is drawn for each access, or once for each request and device that
+    /// [remembers](ServiceModel::REMEMBERS).
     fn transfer(&self, chance: u32, access: &Access) -> Span;
 
     /// What is kept of an access until it starts.

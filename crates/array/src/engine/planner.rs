@@ -22,7 +22,7 @@ pub(super) struct Planner<'a, M: ServiceModel> {
     plan: usize,
     /// The transfer times of its plan, access by access.
     transfers: Vec<Span>,
-    /// By disk, for plans that come back to it: the number of the request, and its place there.
+    /// By disk, for plans that come back to it: the number of the request, and the last chance it drew.
     remembered: Vec<(u64, u32)>,
     /// By disk, for the least sojourn time: the sum of the transfer times of a phase so far.
     least: Vec<Span>,
@@ -86,7 +86,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             self.transfers.resize(accesses.len(), Span::ZERO);
         }
         if !plan.is_simple() {
-            return self.draw_and_remember();
+            return self.draw_phases();
         }
         // A simple plan has no disk twice.
         let mut longest = Span::from_ps(1);
@@ -137,14 +137,15 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         }
     }
 
-    /// Draws the transfer times of a plan that may come back to its disks: one place for each disk.
+    /// Draws the transfer times of a plan that may come back to its disks.
     #[inline(always)]
-    fn draw_and_remember(&mut self) -> Span {
+    fn draw_phases(&mut self) -> Span {
         self.planned += 1;
         let plan = self.plans.plan(self.plan);
         for (transfer, access) in self.transfers.iter_mut().zip(plan.accesses()) {
             let disk = usize::from(access.disk);
-            if self.remembered[disk].0 != self.planned {
+            let is_back = M::REMEMBERS && self.remembered[disk].0 == self.planned;
+            if !is_back {
                 self.remembered[disk] = (self.planned, self.places[disk].next());
             }
             *transfer = self.model.transfer(self.remembered[disk].1, access);

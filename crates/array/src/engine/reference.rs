@@ -9,7 +9,6 @@ use crate::layout::{Access, AccessPlan, Layout};
 use crate::workload::Request;
 use sojourn_core::parameters::{Setting, Table, Value};
 use sojourn_core::{Progress, Span, Stream, Streams, Time};
-use std::collections::BTreeMap;
 
 /// An access that is issued and not done.
 #[derive(Clone, Copy, Debug)]
@@ -215,10 +214,8 @@ fn reference<'p>(
     };
     for request in requests {
         let plan = plan(request);
-        let mut chances = BTreeMap::new();
         let mut timed = |access: &Access| {
-            let places = &mut places[usize::from(access.disk)];
-            let chance = *chances.entry(access.disk).or_insert_with(|| places.next());
+            let chance = places[usize::from(access.disk)].next();
             (*access, scenario.model.transfer(chance, access))
         };
         let phases = 0..plan.phases();

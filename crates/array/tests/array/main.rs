@@ -8,6 +8,7 @@ mod drives;
 mod erasure;
 mod exact;
 mod mechanical;
+mod parity;
 mod plans;
 mod rebuilding;
 mod traces;

@@ -95,6 +95,8 @@ impl ServiceModel for IndependentService {
     type State = Head;
     type InOrder = Pairs;
 
+    const REMEMBERS: bool = true;
+
     fn state(&self, streams: Streams, disk: u64) -> Head {
         let chances = |purpose| Chances::new(streams.stream(purpose, disk));
         Head { moves: chances("moves"), rotations: chances("rotations") }

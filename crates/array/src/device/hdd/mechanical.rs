@@ -49,6 +49,8 @@ impl ServiceModel for MechanicalService {
     type State = Arm;
     type InOrder = Plain<MechanicalService>;
 
+    const REMEMBERS: bool = true;
+
     fn state(&self, streams: Streams, disk: u64) -> Arm {
         let rotation = self.geometry.rotation().ps();
         let phase = match self.spindles {
