@@ -1,7 +1,7 @@
 //! One case of an array study: its parameters, what is refused of them, and what formulas say of it.
 
+use crate::device::hdd::Positioning;
 use crate::device::hdd::scheduling::{Fcfs, Scheduling};
-use crate::device::hdd::{Independent, Positioning};
 use crate::device::{self, Device, DeviceContext, ServiceModel, WithDevice};
 use crate::engine::{self, Join};
 use crate::exact::{Distribution, FormulaInput, Known};
@@ -10,6 +10,7 @@ use crate::workload::{self, MAX_BLOCKS, Workload};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Bytes, Span, choices, nested, parameters};
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 parameters! {
@@ -21,8 +22,9 @@ parameters! {
         pub layout: Layout,
         /// Which requests arrive.
         pub workload: Workload,
-        /// How heads get to the places of accesses.
-        pub positioning: Positioning = Positioning::Independent(defaults::<Independent>()),
+        /// How heads get to the places of accesses; by default mechanically where a trace says where they
+        /// are, and independently of it otherwise.
+        pub positioning: Option<Positioning> = None,
         /// In which order each disk serves.
         pub scheduling: Scheduling = Scheduling::Fcfs(defaults::<Fcfs>()),
         /// How the accesses of different requests mix.
@@ -98,10 +100,11 @@ impl Check for ArrayCase {
             let expected = format!("a whole number from 1 to {LARGEST_STRIPE}");
             return Err(Refusal::of(&self.stripe, expected).under("stripe"));
         }
-        let mechanical = self.positioning.is_mechanical();
+        let positioning = self.positioning();
+        let mechanical = positioning.is_mechanical();
         if !self.scheduling.fits(mechanical) {
             let given = Value::Text(self.scheduling.name().to_owned());
-            let here = self.positioning.name();
+            let here = positioning.name();
             let there = if mechanical { "independent" } else { "mechanical" };
             let expected =
                 format!("an order for positioning = {here:?}; this one is for {there:?}");
@@ -113,57 +116,6 @@ impl Check for ArrayCase {
             return Err(Refusal::value(&given, expected).under("layout"));
         }
         self.check_effects()
-    }
-}
-
-impl ArrayCase {
-    /// Refuses settings that have no effect beside the others.
-    fn check_effects(&self) -> Result<(), Refusal> {
-        let text = |name: &str| Value::Text(name.to_owned());
-        let positioning = self.positioning.name();
-        let mechanical = self.positioning.is_mechanical();
-        let addresses = match (mechanical, self.stripe.get()) {
-            _ if self.workload.has_addresses() => Some("requests that have an address".to_owned()),
-            (true, _) => Some(format!("positioning = {positioning:?}")),
-            (false, 2..) => Some(format!("stripe = {}", self.stripe)),
-            (false, _) => None,
-        };
-        if let Some(addresses) = addresses {
-            if !self.workload.has_addresses() {
-                let expected = format!("places with an address, such as uniform, for {addresses}");
-                let refusal = Refusal::value(&text("anywhere"), expected);
-                return Err(refusal.under("places").under("workload"));
-            }
-            if let Some(given) = self.layout.without_addresses() {
-                let expected = format!(
-                    "nothing for {addresses}: only to workload.places = \"anywhere\" does it say where \
-                     writes start"
-                );
-                return Err(Refusal::value(&given, expected).under("write_start").under("layout"));
-            }
-        }
-        let hard_disk = self.disk.is_hard_disk();
-        let no_head = || format!("disk = {:?}, which has no head", self.disk.name());
-        let not_by_chance = match (mechanical, hard_disk) {
-            (true, _) => Some(format!("positioning = {positioning:?}")),
-            (_, false) => Some(no_head()),
-            _ => None,
-        };
-        if let (Some(what), Some((key, given))) = (not_by_chance, self.layout.by_chance()) {
-            let expected =
-                format!("nothing for {what}: it is of heads that are positioned by chance");
-            return Err(Refusal::value(&given, expected).under(key).under("layout"));
-        }
-        if !hard_disk && !self.scheduling.is_in_order() {
-            let expected = format!("fcfs for {}", no_head());
-            return Err(Refusal::value(&text(self.scheduling.name()), expected).under("scheduling"));
-        }
-        if self.controller.parity > Span::ZERO && !self.layout.has_parity() {
-            let expected = format!("0s for layout = {:?}, which has none", self.layout.name());
-            let refusal = Refusal::of(&self.controller.parity, expected);
-            return Err(refusal.under("parity").under("controller"));
-        }
-        Ok(())
     }
 }
 
@@ -204,6 +156,16 @@ impl Rebuild {
 }
 
 impl ArrayCase {
+    /// How heads get to the places of accesses.
+    pub(crate) fn positioning(&self) -> Cow<'_, Positioning> {
+        let replayed = || self.workload.parts().is_empty() && self.disk.is_hard_disk();
+        match &self.positioning {
+            Some(positioning) => Cow::Borrowed(positioning),
+            None if replayed() => Cow::Owned(Positioning::Mechanical(defaults())),
+            None => Cow::Owned(Positioning::Independent(defaults())),
+        }
+    }
+
     /// The names of the files that it reads.
     pub fn files(&mut self) -> Vec<&mut String> {
         let mut files = self.disk.files();
@@ -239,7 +201,7 @@ impl ArrayCase {
 
     /// Whether each place on a disk is as likely as any other, and addresses say no more than that.
     pub(crate) fn has_even_places(&self) -> bool {
-        self.workload.is_uniform() && !self.positioning.is_mechanical() && self.stripe.get() == 1
+        self.workload.is_uniform() && !self.positioning().is_mechanical() && self.stripe.get() == 1
     }
 
     /// Whether requests with addresses lie like those without, but for the edges of the array: each
@@ -250,7 +212,7 @@ impl ArrayCase {
 
     /// Whether requests have addresses.
     fn has_addresses(&self) -> bool {
-        self.positioning.is_mechanical() || self.stripe.get() > 1 || self.workload.has_addresses()
+        self.positioning().is_mechanical() || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
     /// Makes the device ready to be accessed, and goes on with it.
@@ -258,7 +220,7 @@ impl ArrayCase {
     where
         W: WithDevice<Output = Result<T, Refusal>>,
     {
-        let ArrayCase { positioning, scheduling, .. } = self;
+        let (positioning, scheduling) = (&*self.positioning(), &self.scheduling);
         let context = DeviceContext { block: self.block.0, positioning, scheduling, open };
         self.disk.ready(&context, then).map_err(|refusal| refusal.under("disk"))?
     }
@@ -318,7 +280,7 @@ impl ArrayCase {
         if self.rebuild.is_some() {
             return Known::nothing("no formula: disks are rebuilt");
         }
-        let mechanical = self.positioning.is_mechanical();
+        let mechanical = self.positioning().is_mechanical();
         if !mechanical && self.has_addresses() && !self.is_as_anywhere(workload) {
             return Known::nothing("no formula: requests have addresses");
         }
@@ -328,6 +290,7 @@ impl ArrayCase {
         Known::of(&FormulaInput {
             layout: &self.layout,
             bulks: workload.bulks(),
+            closed: workload.closed(),
             offered: workload.offered(),
             in_order: model.in_order(),
             servers: model.servers(),

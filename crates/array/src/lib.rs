@@ -10,6 +10,7 @@
 
 pub mod case;
 pub mod device;
+mod effects;
 pub mod engine;
 pub mod exact;
 pub mod layout;

@@ -37,6 +37,10 @@ impl Model for ArrayCase {
         self.files()
     }
 
+    fn without_effect(&self) -> Vec<Refusal> {
+        self.without_effect()
+    }
+
     fn count(&self, open: Open<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
         self.count(open)
     }

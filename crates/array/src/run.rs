@@ -51,6 +51,9 @@ struct RowSink {
     blocks: Vec<i64>,
 }
 
+/// What is said of each request beside its rows: the number of its tenant, where there are several.
+type TenantOf = Vec<u8>;
+
 impl RowSink {
     /// Allocates for `count` requests behind `skip` others, in blocks of this many bytes.
     fn new(skip: u64, count: usize, block: Bytes) -> RowSink {
@@ -59,10 +62,16 @@ impl RowSink {
         RowSink { skip, block, jobs, ops: Vec::with_capacity(count), blocks: column() }
     }
 
-    fn rows(self) -> Rows {
+    /// The rows, with the tenants of these names.
+    fn rows(self, tenants: Vec<&str>, mut of: TenantOf) -> Rows {
         let mut rows = Rows::of(vec![KIND], vec![0; self.ops.len()], self.jobs);
-        rows.push("op", Column::Name(self.ops, vec!["read", "write"]));
+        rows.push("op", Column::of_names(self.ops, &["read", "write"]));
         rows.push("blocks", Column::Int(self.blocks));
+        if !tenants.is_empty() {
+            of.drain(..self.skip as usize);
+            let names = tenants.iter().map(|&name| name.to_owned().into());
+            rows.push("tenant", Column::Name(of, names.collect()));
+        }
         rows
     }
 }
@@ -125,11 +134,11 @@ impl WithDevice for Run<'_> {
                 let sink =
                     RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block);
                 let done = self.simulate(&scenario, &workload, sink)?;
-                done.map(|(sink, counts)| (sink.rows(), counts))
+                done.map(|(sink, of, counts)| (sink.rows(workload.tenants(), of), counts))
             }
             Keep::Totals => {
                 let done = self.simulate(&scenario, &workload, Discard)?;
-                done.map(|(_, counts)| (Rows::default(), counts))
+                done.map(|(_, _, counts)| (Rows::default(), counts))
             }
         };
         Ok(done.map(|(rows, counts)| Report {
@@ -142,8 +151,31 @@ impl WithDevice for Run<'_> {
 }
 
 impl Run<'_> {
-    /// Simulates by recursion where that gives the rows of the event loop, else by events.
+    /// Simulates a workload, whose tenants are told where it has any.
     fn simulate<M: ServiceModel, S: Sink>(
+        &self,
+        scenario: &Scenario<M>,
+        workload: &workload::Ready,
+        sink: S,
+    ) -> Result<Result<(S, TenantOf, AccessCounts), Cancelled>, Refusal> {
+        let done = match workload.clients(scenario.streams) {
+            Some(clients) => engine::simulate_clients(scenario, clients, sink, self.progress),
+            None => {
+                let done = self.simulate_open(scenario, workload, sink)?;
+                done.map(|(sink, counts)| (sink, Vec::new(), counts))
+            }
+        };
+        if let Ok((_, _, AccessCounts { late: true, .. })) = &done {
+            let given = Value::Int(scenario.requests as i64);
+            let expected = "requests, with those before them, that are done within 90 days";
+            return Err(Refusal::value(&given, expected).under("requests").under("workload"));
+        }
+        Ok(done)
+    }
+
+    /// Simulates open arrivals: by recursion where that gives the rows of the event loop, else by
+    /// events.
+    fn simulate_open<M: ServiceModel, S: Sink>(
         &self,
         scenario: &Scenario<M>,
         workload: &workload::Ready,
@@ -160,13 +192,8 @@ impl Run<'_> {
             }
             false => engine::recursion(scenario, from, sink, self.progress),
         };
-        if let Ok((_, counts)) = &done {
+        if done.is_ok() {
             requests.finish().map_err(of_workload)?;
-            if counts.late {
-                let given = Value::Int(scenario.requests as i64);
-                let expected = "requests, with those before them, that are done within 90 days";
-                return Err(of_workload(Refusal::value(&given, expected).under("requests")));
-            }
         }
         Ok(done)
     }
@@ -227,7 +254,7 @@ impl ArrayCase {
             ("arrived_ps", Column::Ps(arrivals)),
             ("request_blocks", Column::Int(sizes)),
             ("disk", Column::Int(disks)),
-            ("op", Column::Name(ops, vec!["read", "write"])),
+            ("op", Column::of_names(ops, &["read", "write"])),
             ("blocks", Column::Int(blocks)),
             ("phase", Column::Int(phases)),
         ];
@@ -248,6 +275,7 @@ impl ArrayCase {
         let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
         let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
         self.rebuild.is_none()
+            && !workload.has_clients()
             && self.scheduling.is_in_order()
             && ops.all(|op| self.layout.one_phase(op))
     }

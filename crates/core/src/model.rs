@@ -36,6 +36,12 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
         Ok(false)
     }
 
+    /// Its settings that have no effect beside the others, each as a refusal. A study is refused if all of
+    /// its cases that have the setting have it in vain: in a sweep some may.
+    fn without_effect(&self) -> Vec<Refusal> {
+        Vec::new()
+    }
+
     /// The number of jobs of a replication, no more than memory holds. Checks everything and draws
     /// nothing: a case that this accepts can be [`run`](Model::run). Gives `tell` what the author of the
     /// study has to know about how its files were read.

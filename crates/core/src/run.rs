@@ -3,6 +3,7 @@
 
 use crate::parameters::Value;
 use crate::{Span, Time};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -75,7 +76,14 @@ pub enum Column {
     /// Numbers; NaN where there is none.
     Float(Vec<f64>),
     /// One of a few names: a code a row, and the names.
-    Name(Vec<u8>, Vec<&'static str>),
+    Name(Vec<u8>, Vec<Cow<'static, str>>),
+}
+
+impl Column {
+    /// A column of these names: a code a row.
+    pub fn of_names(codes: Vec<u8>, names: &[&'static str]) -> Column {
+        Column::Name(codes, names.iter().map(|&name| name.into()).collect())
+    }
 }
 
 /// Columns of equal length, in order.
@@ -148,7 +156,7 @@ impl Rows {
         Rows {
             columns: vec![
                 ("job", Column::Int((0..arrived.len() as i64).collect())),
-                ("kind", Column::Name(codes, kinds)),
+                ("kind", Column::of_names(codes, &kinds)),
                 ("size_bytes", Column::Int(bytes)),
                 ("arrived_ps", Column::Ps(arrived)),
                 ("finished_ps", Column::Ps(finished)),
@@ -169,6 +177,14 @@ impl Rows {
         match self.column(name) {
             Column::Int(values) | Column::Ps(values) => values,
             other => panic!("{name} has no whole numbers: {other:?}"),
+        }
+    }
+
+    /// The code of each row in the column `name`, which has names, and these names.
+    pub fn names(&self, name: &str) -> (&[u8], &[Cow<'static, str>]) {
+        match self.column(name) {
+            Column::Name(codes, names) => (codes, names),
+            other => panic!("{name} has no names: {other:?}"),
         }
     }
 

@@ -140,6 +140,8 @@ impl Study {
             return Err(first);
         }
         within_bounds(read.len(), &run).map_err(refuse)?;
+        let models = read.iter().flatten().map(|(model, _)| &**model);
+        all_have_effect(models).map_err(|refusal| refuse(as_written(&given, refusal)))?;
         sweep::settle(&mut axes, |case| read[case].as_ref().ok().map(|(model, _)| model.table()))?;
         let (mut cases, mut refused) = (Vec::with_capacity(read.len()), Vec::new());
         for (index, (point, read)) in points.iter().zip(read).enumerate() {
@@ -286,6 +288,22 @@ fn read_model(
     model.load(first)?;
     let jobs = model.count(&open, tell)?;
     Ok((model, jobs))
+}
+
+/// Refuses a setting that has no effect in any of the cases that have it.
+fn all_have_effect<'a>(cases: impl Iterator<Item = &'a dyn Model>) -> Result<(), Refusal> {
+    let in_vain: Vec<_> = cases.map(|model| (model.table(), model.without_effect())).collect();
+    for (table, refusals) in &in_vain {
+        for refusal in refusals {
+            let value = value_at(table, &refusal.path);
+            let mut others =
+                in_vain.iter().filter(|(table, _)| value_at(table, &refusal.path) == value);
+            if others.all(|(_, those)| those.iter().any(|other| other.path == refusal.path)) {
+                return Err(refusal.clone());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses more than [`MAX_CASES`] runs in all.

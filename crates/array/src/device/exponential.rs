@@ -39,8 +39,12 @@ impl Check for Exponential {
 
 impl Kind for Exponential {
     fn ready<W: WithDevice>(&self, _: &DeviceContext<'_>, then: W) -> Result<W::Output, Refusal> {
-        let (mean, servers) = (self.mean.ps() as f64, self.servers.into());
+        let (mean, servers) = (self.mean.ps() as f64, Kind::servers(self));
         Ok(then.with(Memoryless { mean, servers }))
+    }
+
+    fn servers(&self) -> usize {
+        self.servers.into()
     }
 }
 

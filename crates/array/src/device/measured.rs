@@ -68,7 +68,7 @@ impl Kind for Empirical {
         }
         reads.sort_unstable();
         writes.sort_unstable();
-        let servers = self.servers.get() as usize;
+        let servers = Kind::servers(self);
         Ok(then.with(Measured {
             times: [reads.into(), writes.into()],
             more: self.more,
@@ -79,6 +79,10 @@ impl Kind for Empirical {
 
     fn block_time(&self) -> Option<(&'static str, Span)> {
         Some(("more", self.more))
+    }
+
+    fn servers(&self) -> usize {
+        self.servers.get() as usize
     }
 
     fn files(&mut self) -> Vec<&mut String> {

@@ -96,6 +96,11 @@ trait Kind {
         false
     }
 
+    /// The number of accesses that it serves at once.
+    fn servers(&self) -> usize {
+        1
+    }
+
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String> {
         Vec::new()
@@ -135,6 +140,11 @@ impl Device {
     /// Whether it is a hard disk, whose positioning and order the study sets.
     pub(crate) fn is_hard_disk(&self) -> bool {
         with_device!(self, |params| params.is_hard_disk())
+    }
+
+    /// The number of accesses that it serves at once.
+    pub(crate) fn servers(&self) -> usize {
+        with_device!(self, |params| params.servers())
     }
 
     /// The names of the files that it reads.

@@ -70,6 +70,16 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         disks.map(|servers| busy(servers) / self.servers as u64).collect()
     }
 
+    /// Ends all that is served at `now`, so that no disk was busy after that.
+    pub(super) fn stop(&mut self, now: Time) {
+        for (server, station) in self.stations.iter_mut().enumerate() {
+            if station.serving.is_some() {
+                let ends = self.timers.at(server);
+                station.busy -= if ends > now { ends - now } else { Span::ZERO };
+            }
+        }
+    }
+
     /// Brings an access of a first phase to a disk.
     #[inline(always)]
     pub(super) fn issue(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {

@@ -3,7 +3,9 @@
 use super::distribution::{Distribution, Join, QueueArrivals, distribution};
 use super::forks::Unlike;
 use super::queue::Queue;
-use super::{Bulks, Fork, FormulaInput, Law, exponential, one_server, waiting};
+use super::{
+    Bulks, Fork, FormulaInput, Law, Loop, exponential, mean_value_analysis, one_server, waiting,
+};
 use crate::Moments;
 use crate::device::{Op, ServiceTimes};
 use sojourn_core::parameters::Value;
@@ -30,6 +32,7 @@ pub struct Known {
     coming: Option<QueueArrivals>,
 }
 
+const LOOP: &str = "mean value analysis: Reiser and Lavenberg 1980";
 const PK: &str = "Pollaczek-Khinchine, M^X/G/1";
 const SPLIT_MERGE: &str =
     "split-merge: M^X/G/1 whose service is the longest of a request's accesses";
@@ -61,7 +64,38 @@ impl Known {
         Known { queue: Queue::of(input), ..Known::by_formulas(input) }
     }
 
+    /// The results for a closed loop.
+    fn of_loop(input: &FormulaInput<'_>, closed: Loop) -> Known {
+        let nothing =
+            Known::nothing("no formula: a closed loop, whose services are not exponential");
+        let Loop { depth, think, blocks, reads } = closed;
+        let Some(times) = input.times.filter(|times| times.is_exponential()) else {
+            return nothing;
+        };
+        if !input.in_order || input.servers > 1 || input.split_merge || blocks.varies() {
+            return Known::nothing(
+                "no formula: a closed loop over disks that are no simple queues",
+            );
+        }
+        let ops = [(Op::Read, reads), (Op::Write, 1.0 - reads)];
+        let forks = ops.iter().filter(|(_, share)| *share > 0.0);
+        let forks: Result<Vec<Fork>, _> =
+            forks.map(|(op, _)| Fork::of(input.layout, *op, blocks.mean as u32)).collect();
+        match forks.as_deref() {
+            Ok([fork, others @ ..]) if fork.accesses == 1 && others.iter().all(|it| it == fork) => {
+                let service = times.moments(Op::Read, blocks).mean;
+                let think = think + input.overhead;
+                let mean = mean_value_analysis(depth, think, fork.disks, service);
+                Known { exact: Some(mean + input.overhead), words: LOOP, ..Known::default() }
+            }
+            _ => Known::nothing("no formula: a closed loop whose requests fork"),
+        }
+    }
+
     fn by_formulas(input: &FormulaInput<'_>) -> Known {
+        if let Some(closed) = input.closed {
+            return Known::of_loop(input, closed);
+        }
         let Some(bulks) = input.bulks else {
             return Known::nothing("no formula: arrivals are no Poisson process of known laws");
         };

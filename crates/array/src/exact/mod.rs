@@ -1,6 +1,7 @@
 //! Formulas: what is known of some arrays without simulating them. Runs report it beside what was
 //! simulated, as a check.
 
+mod closed;
 mod distribution;
 mod exponential;
 mod forks;
@@ -10,6 +11,7 @@ mod law;
 mod one_server;
 mod queue;
 
+pub use closed::{Loop, mean_value_analysis};
 pub use distribution::Distribution;
 pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
@@ -27,6 +29,8 @@ pub struct FormulaInput<'a> {
     pub layout: &'a Layout,
     /// The arrivals, where they are a Poisson process of known laws.
     pub bulks: Option<Bulks>,
+    /// The closed loop that paces all requests, if one does.
+    pub closed: Option<Loop>,
     /// The arrivals, where their rate and variability are known.
     pub offered: Option<Offered>,
     /// Whether every disk serves first come, first served.

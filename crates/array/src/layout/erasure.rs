@@ -4,7 +4,7 @@ use super::block_run::Run;
 use super::parity::{Done, Stripes};
 use super::{Access, AccessPlan, Failed, Layout, LayoutPlan, MAX_DISKS, RebuildSource};
 use crate::device::Op;
-use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::parameters::{Check, Refusal, Setting, Value};
 use sojourn_core::{Ahead, choices, parameters};
 
 parameters! {
@@ -104,6 +104,13 @@ impl LayoutPlan for Erasure {
 
     fn one_phase(&self, op: Op) -> bool {
         op == Op::Read
+    }
+
+    fn only_for(&self, op: Op) -> Vec<(&'static str, Value)> {
+        match (op, self.read, self.read.write()) {
+            (Op::Read, ReadFrom::All, Some(all)) => vec![("read", all)],
+            _ => Vec::new(),
+        }
     }
 
     fn rebuild_source(&self) -> Option<RebuildSource> {

@@ -89,6 +89,11 @@ trait LayoutPlan {
     fn by_chance(&self) -> Option<(&'static str, Value)> {
         None
     }
+
+    /// Keys and values of what is set and only requests of `op` use.
+    fn only_for(&self, _op: Op) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
 }
 
 /// How failed disks are rebuilt.
@@ -135,6 +140,11 @@ impl Layout {
     /// The key and the value of a setting that only independent positioning uses, where one is set.
     pub(crate) fn by_chance(&self) -> Option<(&'static str, Value)> {
         with_layout!(self, |params| params.by_chance())
+    }
+
+    /// Keys and values of what is set and only requests of `op` use.
+    pub(crate) fn only_for(&self, op: Op) -> Vec<(&'static str, Value)> {
+        with_layout!(self, |params| params.only_for(op))
     }
 
     /// Whether a write may read before it writes, as it does to keep parity.

@@ -106,6 +106,20 @@ impl<P: Parity> LayoutPlan for P {
         let pre_read = pre_read.and_then(|way| way.write()).map(|way| ("pre_read", way));
         pre_read.or_else(|| rewrite.and_then(|way| way.write()).map(|way| ("rewrite", way)))
     }
+
+    fn only_for(&self, op: Op) -> Vec<(&'static str, Value)> {
+        let Stripes { write_start, pre_read, rewrite, done, .. } = self.stripes();
+        let settings = match op {
+            Op::Read => Vec::new(),
+            Op::Write => vec![
+                ("write_start", write_start.and_then(|it| it.write())),
+                ("pre_read", pre_read.and_then(|it| it.write())),
+                ("rewrite", rewrite.and_then(|it| it.write())),
+                ("done", done.write().filter(|_| done != Done::All)),
+            ],
+        };
+        settings.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
 }
 
 /// How the parity of a partial stripe is kept.

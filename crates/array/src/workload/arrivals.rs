@@ -6,12 +6,14 @@ use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{
     Distribution, Exponential, Frequency, Span, Stream, Streams, choices, parameters, variants,
 };
+use std::num::NonZeroU32;
 
 variants! {
     /// When requests arrive.
     pub enum Arrivals: "process of arrivals" => with_arrivals {
         Poisson(Poisson),
         Mmpp(Mmpp),
+        Closed(Closed),
     }
 }
 
@@ -42,6 +44,20 @@ parameters! {
     }
 }
 
+parameters! {
+    /// A closed loop, as a benchmark or a pool of threads makes it: so many requests are under way at
+    /// any time, and each that is done lets another one follow. The array sets the rate: response
+    /// times say how long a request took under that depth, not what a given load would meet.
+    pub struct Closed: "closed" {
+        /// How many requests are under way at once, or are thought about: the queue depth, fio's
+        /// `iodepth`. A small one leaves disks idle; a large one adds waiting, but no more throughput
+        /// once all disks are busy.
+        pub depth: NonZeroU32,
+        /// The time from the end of a request to the next one in its place.
+        pub think: Span = Span::ZERO,
+    }
+}
+
 choices! {
     /// What a rate of bulk arrivals counts.
     pub enum RateCounts: "way of counting arrivals" {
@@ -57,6 +73,25 @@ impl Check for Poisson {
         check_gap("rate", self.rate, self.gap())
     }
 }
+
+impl Check for Closed {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.depth.get() > DEEPEST {
+            let expected = format!("a whole number from 1 to {DEEPEST}");
+            return Err(Refusal::of(&self.depth, expected).under("depth"));
+        }
+        match self.think <= LONGEST_GAP {
+            true => Ok(()),
+            false => {
+                let expected = format!("at most {LONGEST_GAP}");
+                Err(Refusal::of(&self.think, expected).under("think"))
+            }
+        }
+    }
+}
+
+/// The deepest queue of a closed loop.
+const DEEPEST: u32 = 1 << 20;
 
 /// Refuses arrivals that come too seldom, `gap` picoseconds after each other on average, or so often
 /// that most share a picosecond.
@@ -76,7 +111,7 @@ impl Check for Mmpp {
                 return Err(Refusal::of(&span, "a time above zero").under(key));
             }
         }
-        let both = self.requests_per_second();
+        let both = self.mean_rate();
         let changes = 2.0 / (self.quiet_time.seconds() + self.burst_time.seconds());
         if changes > MOST_CHANGES * both {
             let expected = "longer states: they change over a million times between two requests";
@@ -100,8 +135,20 @@ fn whole(ps: f64) -> Span {
 
 /// An arrival process of one run. Its times are in picoseconds.
 pub(super) enum Process {
-    Poisson { gaps: Gaps, batch: Law, batches: Stream },
-    Mmpp { gaps: [Exponential; 2], stays: [Exponential; 2], burst: bool, left: f64, stream: Stream },
+    /// Requests of a closed loop, whose times are not drawn.
+    Closed,
+    Poisson {
+        gaps: Gaps,
+        batch: Law,
+        batches: Stream,
+    },
+    Mmpp {
+        gaps: [Exponential; 2],
+        stays: [Exponential; 2],
+        burst: bool,
+        left: f64,
+        stream: Stream,
+    },
 }
 
 /// The number of gaps that are drawn at a time, so that one logarithm need not wait for the other.
@@ -141,14 +188,36 @@ impl Gaps {
 }
 
 impl Arrivals {
-    /// The arrivals of one run.
-    pub(super) fn process(&self, streams: Streams) -> Process {
-        with_arrivals!(self, |params| params.process(streams))
+    /// The arrivals of one run; `number` is that of the tenant whose they are.
+    pub(super) fn process(&self, streams: Streams, number: u64) -> Process {
+        with_arrivals!(self, |params| params.process(streams, number))
     }
 
-    /// How many requests a second arrive on average.
-    pub(super) fn requests_per_second(&self) -> f64 {
-        with_arrivals!(self, |params| params.requests_per_second())
+    /// How many requests a second arrive on average; none of a closed loop, which the array paces.
+    pub(super) fn requests_per_second(&self) -> Option<f64> {
+        match self {
+            Arrivals::Poisson(params) => Some(params.requests_per_second()),
+            Arrivals::Mmpp(params) => Some(params.mean_rate()),
+            Arrivals::Closed(_) => None,
+        }
+    }
+
+    /// The way of counting arrivals that is set though they come one by one.
+    pub(crate) fn counts_in_vain(&self) -> Option<RateCounts> {
+        match self {
+            Arrivals::Poisson(params) if matches!(params.batch, Batch::Constant(1)) => {
+                Some(params.rate_counts).filter(|&counts| counts != RateCounts::Bulks)
+            }
+            _ => None,
+        }
+    }
+
+    /// The closed loop, if it is one.
+    pub(super) fn closed(&self) -> Option<&Closed> {
+        match self {
+            Arrivals::Closed(closed) => Some(closed),
+            _ => None,
+        }
     }
 
     /// The index of dispersion of the requests' counts over a long time, where it is known.
@@ -159,6 +228,7 @@ impl Arrivals {
                 Some(batch.square / batch.mean)
             }
             Arrivals::Mmpp(params) => Some(params.dispersion()),
+            Arrivals::Closed(_) => None,
         }
     }
 
@@ -166,8 +236,14 @@ impl Arrivals {
     pub(super) fn bulks(&self) -> Option<(f64, Law)> {
         match self {
             Arrivals::Poisson(params) => Some((1.0 / params.gap(), params.batch.law())),
-            Arrivals::Mmpp(_) => None,
+            Arrivals::Mmpp(_) | Arrivals::Closed(_) => None,
         }
+    }
+}
+
+impl Closed {
+    fn process(&self, _: Streams, _: u64) -> Process {
+        Process::Closed
     }
 }
 
@@ -181,10 +257,11 @@ impl Poisson {
         }
     }
 
-    fn process(&self, streams: Streams) -> Process {
-        let (law, stream) = (Exponential { mean: self.gap() }, streams.stream("arrivals", 0));
+    fn process(&self, streams: Streams, number: u64) -> Process {
+        let (law, stream) = (Exponential { mean: self.gap() }, streams.stream("arrivals", number));
         let gaps = Gaps { drawn: Box::new([Span::ZERO; MANY]), next: MANY, law, stream };
-        Process::Poisson { gaps, batch: self.batch.law(), batches: streams.stream("batches", 0) }
+        let batches = streams.stream("batches", number);
+        Process::Poisson { gaps, batch: self.batch.law(), batches }
     }
 
     fn requests_per_second(&self) -> f64 {
@@ -196,7 +273,7 @@ impl Poisson {
 }
 
 impl Mmpp {
-    fn process(&self, streams: Streams) -> Process {
+    fn process(&self, streams: Streams, number: u64) -> Process {
         let gap = |rate: Frequency| Exponential { mean: 1e12 / rate.per_second() };
         let stay = |span: Span| Exponential { mean: span.ps() as f64 };
         Process::Mmpp {
@@ -204,7 +281,7 @@ impl Mmpp {
             stays: [stay(self.quiet_time), stay(self.burst_time)],
             burst: true,
             left: 0.0,
-            stream: streams.stream("arrivals", 0),
+            stream: streams.stream("arrivals", number),
         }
     }
 
@@ -217,7 +294,7 @@ impl Mmpp {
         1.0 + 2.0 * (apart * quiet * burst / (quiet + burst)).powi(2) / requests
     }
 
-    fn requests_per_second(&self) -> f64 {
+    fn mean_rate(&self) -> f64 {
         let (quiet, burst) = (self.quiet_time.seconds(), self.burst_time.seconds());
         let requests = quiet * self.quiet_rate.per_second() + burst * self.burst_rate.per_second();
         requests / (quiet + burst)
@@ -237,6 +314,7 @@ impl Process {
     #[inline]
     pub(super) fn next(&mut self) -> (Span, u32) {
         match self {
+            Process::Closed => (Span::ZERO, 1),
             Process::Poisson { gaps, batch, batches } => (gaps.next(), batch.draw(batches)),
             Process::Mmpp { gaps, stays, burst, left, stream } => {
                 // An exponential gap has no memory: what is left of it when the state changes is

@@ -4,16 +4,18 @@ mod arrivals;
 mod counts;
 mod places;
 mod synthetic;
+mod tenants;
 mod trace;
 
-pub use arrivals::{Arrivals, Mmpp, Poisson, RateCounts};
+pub use arrivals::{Arrivals, Closed, Mmpp, Poisson, RateCounts};
 pub use counts::{Batch, BatchLaw, Geometric, Least, Size, SizeLaw, Table};
 pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
 pub use synthetic::Synthetic;
+pub use tenants::{Clients, Tenant, Tenants};
 pub use trace::{Beyond, Blkparse, Fio, Msr};
 
 use crate::device::Op;
-use crate::exact::{Bulks, Offered};
+use crate::exact::{Bulks, Loop, Offered};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Streams, Time, variants};
@@ -24,6 +26,7 @@ variants! {
     /// Which requests arrive.
     pub enum Workload: "workload" => with_workload {
         Synthetic(Synthetic),
+        Tenants(Tenants),
         Fio(Fio),
         Blkparse(Blkparse),
         Msr(Msr),
@@ -78,8 +81,34 @@ trait Kind {
         false
     }
 
+    /// What each tenant does, where requests are drawn: how it is called in messages, and its parts.
+    fn parts(&self) -> Vec<Part<'_>> {
+        Vec::new()
+    }
+
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
+}
+
+/// What a tenant of a workload does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    /// The place of the tenant in the list of them, where there is a list.
+    place: Option<usize>,
+    pub(crate) arrivals: &'a Arrivals,
+    pub(crate) reads: f64,
+    pub(crate) places: &'a Places,
+}
+
+impl Part<'_> {
+    /// A refusal of one of its settings, under the key that leads to it.
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Refusal {
+        let refusal = match self.place {
+            Some(place) => refusal.among(place).under("tenant"),
+            None => refusal,
+        };
+        refusal.under("workload")
+    }
 }
 
 /// A workload, checked and ready to be drawn.
@@ -101,6 +130,8 @@ pub struct Ready {
 enum Source {
     /// Requests drawn from distributions.
     Drawn(synthetic::Laws),
+    /// Requests of tenants, some of which wait for others of their own: names and laws.
+    Tenants(Arc<[(Box<str>, synthetic::Laws)]>),
     /// Requests of a trace.
     Replayed(Arc<dyn Replayed>),
 }
@@ -125,7 +156,7 @@ impl Ready {
     pub fn bulks(&self) -> Option<Bulks> {
         match &self.source {
             Source::Drawn(laws) => laws.bulks(),
-            Source::Replayed(_) => None,
+            Source::Tenants(_) | Source::Replayed(_) => None,
         }
     }
 
@@ -133,7 +164,42 @@ impl Ready {
     pub fn offered(&self) -> Option<Offered> {
         match &self.source {
             Source::Drawn(laws) => laws.offered(),
-            Source::Replayed(_) => None,
+            Source::Tenants(_) | Source::Replayed(_) => None,
+        }
+    }
+
+    /// The tenants of one replication, where requests may wait for others to be done.
+    pub fn clients(&self, streams: Streams) -> Option<Clients> {
+        match &self.source {
+            Source::Tenants(tenants) => Some(Clients::new(tenants, streams)),
+            Source::Drawn(_) | Source::Replayed(_) => None,
+        }
+    }
+
+    /// Whether requests may wait for others to be done.
+    pub fn has_clients(&self) -> bool {
+        matches!(self.source, Source::Tenants(_))
+    }
+
+    /// The names of the tenants, where there are several.
+    pub fn tenants(&self) -> Vec<&str> {
+        match &self.source {
+            Source::Tenants(tenants) if tenants.len() > 1 => {
+                tenants.iter().map(|(name, _)| &**name).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The closed loop that paces all requests, as formulas need it: depth, time to think in
+    /// picoseconds, blocks of each request and share of reads; none of open arrivals.
+    pub fn closed(&self) -> Option<Loop> {
+        match &self.source {
+            Source::Tenants(tenants) => match &**tenants {
+                [(_, laws)] => laws.as_loop(),
+                _ => None,
+            },
+            Source::Drawn(_) | Source::Replayed(_) => None,
         }
     }
 
@@ -141,7 +207,13 @@ impl Ready {
     /// if no file changes meanwhile.
     pub fn requests(&self, streams: Streams, open: Open<'_>) -> Result<Requests, Refusal> {
         let generator = match &self.source {
-            Source::Drawn(laws) => Generator::Drawn(Box::new(laws.requests(streams))),
+            Source::Drawn(laws) => Generator::Drawn(Box::new(laws.requests(streams, 0))),
+            Source::Tenants(_) => {
+                let given = Value::Text("closed".to_owned());
+                let expected =
+                    "arrivals whose times are known ahead, such as poisson, of one tenant";
+                return Err(Refusal::value(&given, expected).under("arrivals"));
+            }
             Source::Replayed(trace) => Generator::Replayed(trace.again(open)?),
         };
         let ahead = Vec::with_capacity(MANY);
@@ -239,6 +311,11 @@ impl Workload {
     /// Whether each block is as likely as any other to be a request's first.
     pub fn is_uniform(&self) -> bool {
         with_workload!(self, |params| params.is_uniform())
+    }
+
+    /// What each tenant does, where requests are drawn.
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        with_workload!(self, |params| params.parts())
     }
 
     /// The names of the files that it reads.

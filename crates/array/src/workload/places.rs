@@ -134,6 +134,17 @@ impl Places {
         !matches!(self, Places::Anywhere(_))
     }
 
+    /// Whether each block is as likely as any other to be a request's first.
+    pub(super) fn are_uniform(&self) -> bool {
+        matches!(self, Places::Uniform(uniform) if uniform.align.get() == 1)
+    }
+
+    /// Whether a request's address says something of that of another, or of the whole: what a device
+    /// that looks at addresses is quicker for.
+    pub(crate) fn are_local(&self) -> bool {
+        !matches!(self, Places::Anywhere(_) | Places::Uniform(_))
+    }
+
     /// Draws from `stream`, for an array of `blocks` blocks.
     pub(super) fn addresses(&self, blocks: u64, stream: Stream) -> Addresses {
         Addresses { law: with_places!(self, |params| params.law(blocks)), blocks, stream }

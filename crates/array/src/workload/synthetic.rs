@@ -1,11 +1,11 @@
-//! Requests drawn at random.
+//! Requests drawn at random, of one tenant.
 
-use super::arrivals::{Arrivals, Process};
+use super::arrivals::{Arrivals, Closed, Process};
 use super::counts::{Law, Size};
 use super::places::{self, Addresses, Places};
-use super::{Kind, Numbers, Ready, Request, Source, WorkloadContext};
+use super::{Kind, Numbers, Part, Ready, Request, Source, WorkloadContext};
 use crate::device::Op;
-use crate::exact::{Bulks, Offered};
+use crate::exact::{Bulks, Loop, Offered};
 use sojourn_core::parameters::{Check, Refusal, Setting, defaults};
 use sojourn_core::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
@@ -40,31 +40,23 @@ impl Kind for Synthetic {
         let blocks = self.blocks.law(context).map_err(|refusal| refusal.under("blocks"))?;
         let (warmup, requests) = (self.warmup, self.requests.get());
         let all = f64::from(warmup) + f64::from(requests);
-        if Span::from_seconds(all / self.arrivals.requests_per_second()) > LONGEST {
+        let rate = self.arrivals.requests_per_second();
+        if rate.is_some_and(|rate| Span::from_seconds(all / rate) > LONGEST) {
             let expected = "requests that arrive within 60 days";
             return Err(Refusal::of(&self.requests, expected).under("requests"));
         }
-        if let Some(capacity) =
-            context.blocks.filter(|&capacity| capacity < blocks.largest().into())
-        {
-            let given = self.blocks.write().expect("a size");
-            return Err(Refusal::value(
-                &given,
-                format!(
-                    "requests of at most {capacity} blocks, as many as \
-                the array has"
-                ),
-            )
-            .under("blocks"));
-        }
-        let largest = blocks.largest();
-        let places = context.blocks.map(|capacity| (self.places.clone(), capacity));
-        let laws = Laws { arrivals: self.arrivals.clone(), blocks, reads: self.reads, places };
+        let Synthetic { arrivals, reads, places, .. } = self;
+        let laws = Laws::new(arrivals, blocks, *reads, places, context)
+            .map_err(|expected| Refusal::value(&self.blocks.write().expect("a size"), expected))
+            .map_err(|refusal| refusal.under("blocks"))?;
         Ok(Ready {
             numbers: Numbers { warmup, requests },
-            ops: [self.reads > 0.0, self.reads < 1.0],
-            largest,
-            source: Source::Drawn(laws),
+            ops: laws.ops(),
+            largest: laws.largest(),
+            source: match self.arrivals.closed() {
+                Some(_) => Source::Tenants([("".into(), laws)].into()),
+                None => Source::Drawn(laws),
+            },
             notes: Vec::new(),
         })
     }
@@ -74,7 +66,12 @@ impl Kind for Synthetic {
     }
 
     fn is_uniform(&self) -> bool {
-        matches!(&self.places, Places::Uniform(uniform) if uniform.align.get() == 1)
+        self.places.are_uniform()
+    }
+
+    fn parts(&self) -> Vec<Part<'_>> {
+        let Synthetic { arrivals, reads, places, .. } = self;
+        vec![Part { place: None, arrivals, reads: *reads, places }]
     }
 
     fn files(&mut self) -> Vec<&mut String> {
@@ -105,6 +102,41 @@ pub(super) struct Requests {
 }
 
 impl Laws {
+    /// The laws of a tenant, or what was expected of its sizes.
+    pub(super) fn new(
+        arrivals: &Arrivals,
+        blocks: Law,
+        reads: f64,
+        places: &Places,
+        context: &WorkloadContext<'_>,
+    ) -> Result<Laws, String> {
+        let (arrivals, largest) = (arrivals.clone(), u64::from(blocks.largest()));
+        match context.blocks {
+            Some(capacity) if capacity < largest => {
+                Err(format!("requests of at most {capacity} blocks, as many as the array has"))
+            }
+            capacity => {
+                let places = capacity.map(|capacity| (places.clone(), capacity));
+                Ok(Laws { arrivals, blocks, reads, places })
+            }
+        }
+    }
+
+    /// Whether any requests read, whether any write.
+    pub(super) fn ops(&self) -> [bool; 2] {
+        [self.reads > 0.0, self.reads < 1.0]
+    }
+
+    /// The number of blocks of the largest request.
+    pub(super) fn largest(&self) -> u32 {
+        self.blocks.largest()
+    }
+
+    /// The closed loop that paces its requests, if one does.
+    pub(super) fn closed(&self) -> Option<&Closed> {
+        self.arrivals.closed()
+    }
+
     /// The process, where it is Poisson and all laws are known.
     pub(super) fn bulks(&self) -> Option<Bulks> {
         let (rate, batch) = self.arrivals.bulks()?;
@@ -113,27 +145,35 @@ impl Laws {
         Some(Bulks { rate, batch: batch.moments()?, memoryless, blocks, reads: self.reads })
     }
 
+    /// The closed loop as formulas need it.
+    pub(super) fn as_loop(&self) -> Option<Loop> {
+        let Closed { depth, think } = self.closed()?;
+        let blocks = self.blocks.moments().filter(|_| self.blocks.is_positive())?;
+        Some(Loop { depth: depth.get(), think: think.ps() as f64, blocks, reads: self.reads })
+    }
+
     /// The process, where its variability is known.
     pub(super) fn offered(&self) -> Option<Offered> {
         Some(Offered {
-            rate: self.arrivals.requests_per_second() / 1e12,
+            rate: self.arrivals.requests_per_second()? / 1e12,
             dispersion: self.arrivals.dispersion()?,
             blocks: self.blocks.moments().filter(|_| self.blocks.is_positive())?,
             reads: self.reads,
         })
     }
 
-    pub(super) fn requests(&self, streams: Streams) -> Requests {
+    /// The requests of one run; `number` is that of the tenant whose they are.
+    pub(super) fn requests(&self, streams: Streams, number: u64) -> Requests {
         let addresses = |(places, capacity): &(Places, u64)| {
-            places.addresses(*capacity, streams.stream("addresses", 0))
+            places.addresses(*capacity, streams.stream("addresses", number))
         };
         Requests {
-            process: self.arrivals.process(streams),
+            process: self.arrivals.process(streams, number),
             blocks: self.blocks.clone(),
             reads: self.reads,
             now: Time::ZERO,
             left: 0,
-            requests: streams.stream("requests", 0),
+            requests: streams.stream("requests", number),
             addresses: self.places.as_ref().map(addresses),
         }
     }
@@ -160,7 +200,8 @@ impl Requests {
         }
     }
 
-    fn draw(&mut self) -> Request {
+    /// Draws the next one; of a closed loop it has no time of its own.
+    pub(super) fn draw(&mut self) -> Request {
         loop {
             while self.left == 0 {
                 let (gap, batch) = self.process.next();

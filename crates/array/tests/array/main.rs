@@ -1,10 +1,12 @@
 //! The array model against exact results, by hand, and against slow and obvious twins.
 
 mod addresses;
+mod closed_loops;
 mod common;
 mod densities;
 mod distributions;
 mod drives;
+mod effects;
 mod erasure;
 mod exact;
 mod mechanical;

@@ -65,7 +65,7 @@ impl Decomposition {
             report(Keep::Rows, self.ready.played(), &ideals, &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         let count = rows.ints("job").len();
-        rows.push("method", Column::Name(vec![0; count], vec!["estimate"]));
+        rows.push("method", Column::of_names(vec![0; count], &["estimate"]));
         let known = |(name, _): &(String, Value)| {
             ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
         };

@@ -99,9 +99,9 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
         ("switch", Column::Int(ints(&|sample| link(sample).from - hosts))),
         (
             "towards",
-            Column::Name(
+            Column::of_names(
                 samples.iter().map(|sample| u8::from(to(sample) >= hosts)).collect(),
-                vec!["host", "switch"],
+                &["host", "switch"],
             ),
         ),
         ("next", Column::Int(ints(&|s| if to(s) < hosts { to(s) } else { to(s) - hosts }))),

@@ -226,7 +226,7 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
     let mut rows = Rows::of(KIND_NAMES.to_vec(), codes, table.iter().map(|row| row.job).collect());
     let ints = |value: &dyn Fn(&Row) -> i64| table.iter().map(value).collect::<Vec<_>>();
     let names = |code: &dyn Fn(&Row) -> u8, names: &[&'static str]| {
-        Column::Name(table.iter().map(code).collect(), names.to_vec())
+        Column::of_names(table.iter().map(code).collect(), names)
     };
     let host = |host: Option<u16>| host.map_or(-1, i64::from);
     rows.push("src", Column::Int(ints(&|row| host(row.src))));

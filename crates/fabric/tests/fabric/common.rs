@@ -134,10 +134,10 @@ impl Run {
     }
 
     /// The names in the column `name`, row by row.
-    pub(crate) fn names(&self, name: &str) -> Vec<&'static str> {
+    pub(crate) fn names(&self, name: &str) -> Vec<String> {
         match self.rows.columns.iter().find(|(column, _)| *column == name) {
             Some((_, Column::Name(codes, names))) => {
-                codes.iter().map(|&code| names[usize::from(code)]).collect()
+                codes.iter().map(|&code| names[usize::from(code)].clone().into_owned()).collect()
             }
             other => panic!("{name} is {other:?}"),
         }

@@ -117,8 +117,8 @@ fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {
         let ends = it.reached.iter().chain([&it.finished]);
         ends.map(|&at| if at == Time::NEVER { 2 } else { 0 }).collect::<Vec<u8>>()
     });
-    let names = vec!["delivered", "failed", "waiting"];
-    rows.push("outcome", Column::Name(outcomes.chain(ends).collect(), names));
+    let names = ["delivered", "failed", "waiting"];
+    rows.push("outcome", Column::of_names(outcomes.chain(ends).collect(), &names));
     rows
 }
 

@@ -1,5 +1,9 @@
 //! The event loop.
 
+mod clients;
+
+pub use clients::sojourn_simulate_clients;
+
 use super::disks::Disks;
 use super::planner::Planner;
 use super::rebuild::{NO_REQUEST, RebuildRun};
@@ -158,14 +162,20 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             }
         }
         progress.finished.store(self.finished, Ordering::Relaxed);
+        let late = self.active > 0;
+        let (sink, counts) = self.ended();
+        Ok((sink, AccessCounts { late, ..counts }))
+    }
+
+    /// The sink, and the totals of a run that is over.
+    fn ended(self) -> (S, AccessCounts) {
         let counts = AccessCounts {
             rebuilt: self.rebuild.map_or(Rebuilt::default(), |rebuild| rebuild.done),
             busy: self.disks.busy(),
             ended: self.ended,
-            late: self.active > 0,
             ..self.disks.counts
         };
-        Ok((self.sink, counts))
+        (self.sink, counts)
     }
 
     /// Processes the next event, if that is not later than `until`; whether there was one.
