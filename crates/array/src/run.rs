@@ -123,7 +123,7 @@ impl WithDevice for Run<'_> {
         let done = match self.keep {
             Keep::Rows => {
                 let sink =
-                    RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block);
+                    RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block());
                 let done = self.simulate(&scenario, &workload, sink)?;
                 done.map(|(sink, counts)| (sink.rows(), counts))
             }

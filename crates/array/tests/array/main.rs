@@ -10,5 +10,6 @@ mod exact;
 mod mechanical;
 mod plans;
 mod rebuilding;
+mod trace_formats;
 mod traces;
 mod twin;
