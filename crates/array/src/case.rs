@@ -231,7 +231,7 @@ impl ArrayCase {
             let expected = format!("block to be set too: those of the trace are of {block}");
             return Err(Refusal::of(&time, expected).under(key).under("disk"));
         }
-        let factor = NonZeroU32::new(factor).expect("it is above zero");
+        let factor = NonZeroU32::new(factor).expect("the factor is two or more here");
         self.stripe = self.stripe.saturating_mul(factor);
         if let Some(rebuild) = &mut self.rebuild {
             rebuild.chunk = rebuild.chunk.saturating_mul(factor);
