@@ -26,7 +26,8 @@ def changes(figures: Mapping[str, Value]) -> str:
 
 def length(ledger: Ledger) -> str:
     """The words for how long the traces of a run are; empty where it replays none."""
-    found = sorted({int(r.figures["trace_requests"]) for r in ledger if "trace_requests" in r.figures})
+    key = "trace_requests"
+    found = sorted({int(r.figures[key]) for r in ledger if key in r.figures})
     if not found:
         return ""
     many = count(found[-1], "request")
