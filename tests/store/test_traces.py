@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from sojourn.api import Run
+from sojourn.store import rows
 
 STUDY = """model = "array"
 disk = { kind = "exponential", mean = "5ms" }
@@ -60,8 +60,8 @@ def test_a_trace_replayed_faster_or_in_larger_blocks_says_so(replayed):
 
 def test_rows_have_the_sizes_of_the_trace_and_stripes_their_bytes(replayed, tmp_path):
     assert replayed(steady(8)).code == 0
-    run = Run.open(tmp_path / "r")
-    assert run.rows().to_pandas()["size_bytes"].unique().tolist() == [4096]
+    (kept,) = (tmp_path / "r" / "rows").glob("*.parquet")
+    assert set(rows.read(kept)["size_bytes"].to_pylist()) == {4096}
     resolved = (tmp_path / "r" / "study.toml").read_text()
     assert 'block = "4.096KB"' in resolved
     assert "stripe = 32" in resolved
