@@ -11,15 +11,18 @@ use std::io::{BufRead, Cursor};
 const BLOCKS: u64 = 5000;
 
 fuzz_target!(|text: &str| {
-    let kinds = ["fio", "blkparse", "msr"];
+    let kinds = [
+        "fio", "blkparse", "msr", "spc", "alibaba", "tencent", "systor17", "cloudphysics", "mqsim",
+        "disksim",
+    ];
     let ways = ["refuse", "wrap", "drop"];
     let first = text.bytes().next().unwrap_or(0);
     let Some(trace) = text.get(1..) else { return };
     let mut table = Table::default();
     for (key, value) in [
-        ("kind", kinds[usize::from(first) % 3]),
+        ("kind", kinds[usize::from(first) % kinds.len()]),
         ("file", "trace"),
-        ("beyond", ways[usize::from(first) / 3 % 3]),
+        ("beyond", ways[usize::from(first) / kinds.len() % 3]),
     ] {
         table.set(key, Value::Text(value.to_owned()));
     }

@@ -112,7 +112,7 @@ def test_what_became_of_a_trace_is_said(command, tmp_path):
     )
     (tmp_path / "s.toml").write_text(
         'model = "array"\ndisk = "ST3500630NS"\nlayout = "single"\n'
-        '[workload]\nkind = "msr"\nfile = "t.csv"\nbeyond = "drop"\n'
+        '[workload]\nkind = "msr"\nfile = "t.csv"\nbeyond = "drop"\ntick = "100ns"\n'
         '[sweep]\nworkload.device = ["0", "1"]\n'
     )
     said = command("run", tmp_path / "s.toml", "--out", tmp_path / "r")

@@ -86,7 +86,7 @@ def traced(tmp_path):
     path = tmp_path / "traced.toml"
     path.write_text(
         'model = "array"\ndisk = "ST3500630NS"\nlayout = { kind = "raid0", disks = 2 }\n'
-        'block = "4KiB"\nworkload = { kind = "msr", file = "trace.csv" }\n'
+        'block = "4KiB"\nworkload = { kind = "msr", file = "trace.csv", tick = "100ns" }\n'
     )
     return path
 

@@ -29,8 +29,11 @@ parameters! {
         pub scheduling: Scheduling = Scheduling::Fcfs(defaults::<Fcfs>()),
         /// How the accesses of different requests mix.
         pub join: Join = Join::ForkJoin,
-        /// Bytes in a block: what the size of requests counts.
-        pub block: Bytes = Bytes(128 << 10),
+        /// Bytes in a block, the unit of request sizes. By default it is 128 KiB, and for a trace the
+        /// largest power of two from 512 B to 128 KiB that divides all its offsets and sizes; `stripe`
+        /// and `rebuild.chunk` then still count 128 KiB. The requests of a trace are rounded out to a
+        /// larger one.
+        pub block: Option<Bytes> = None,
         /// Blocks in a stripe unit: what one disk has in a row before the next one follows. With
         /// more than one, requests have addresses.
         pub stripe: NonZeroU32 = NonZeroU32::MIN,
@@ -81,6 +84,8 @@ parameters! {
 }
 nested!(Rebuild);
 
+/// The block of a study that sets none.
+const USUAL_BLOCK: Bytes = Bytes(128 << 10);
 /// The largest block: 1 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
 /// The most requests that a case has rows of: those of more do not fit into memory.
@@ -93,7 +98,7 @@ const LONGEST_DELAY: Span = Span::from_s(1);
 
 impl Check for ArrayCase {
     fn check(&self) -> Result<(), Refusal> {
-        if !(1..=LARGEST_BLOCK.0).contains(&self.block.0) {
+        if !(1..=LARGEST_BLOCK.0).contains(&self.block().0) {
             return Err(Refusal::of(&self.block, "a size from \"1B\" to \"1GiB\"").under("block"));
         }
         if self.stripe.get() > LARGEST_STRIPE {
@@ -166,6 +171,38 @@ impl ArrayCase {
         }
     }
 
+    /// Bytes in a block.
+    pub(crate) fn block(&self) -> Bytes {
+        self.block.unwrap_or(USUAL_BLOCK)
+    }
+
+    /// Sets the block that a study leaves open. A trace's own block may be smaller than the usual one: then
+    /// numbers of blocks in the study grow, so that they are as many bytes as before.
+    pub(crate) fn settle_block(&mut self, open: Open<'_>) -> Result<(), Refusal> {
+        if self.block.is_some() {
+            return Ok(());
+        }
+        let block = self.workload.block(USUAL_BLOCK.0, open);
+        let block = Bytes(block.map_err(|refusal| refusal.under("workload"))?);
+        self.block = Some(block);
+        let factor = u32::try_from(USUAL_BLOCK.0 / block.0).unwrap_or(1).max(1);
+        if factor == 1 {
+            return Ok(());
+        }
+        if let Some((key, time)) = self.disk.block_time().filter(|(_, time)| *time > Span::ZERO) {
+            let expected = format!("block to be set too: those of the trace are of {block}");
+            return Err(Refusal::of(&time, expected).under(key).under("disk"));
+        }
+        let factor = NonZeroU32::new(factor).expect("the factor is two or more here");
+        if !self.is_one_copy() {
+            self.stripe = self.stripe.saturating_mul(factor);
+        }
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.chunk = rebuild.chunk.saturating_mul(factor);
+        }
+        self.check()
+    }
+
     /// The names of the files that it reads.
     pub fn files(&mut self) -> Vec<&mut String> {
         let mut files = self.disk.files();
@@ -192,7 +229,7 @@ impl ArrayCase {
         let Some((params, source)) = self.rebuild.as_ref().zip(self.layout.rebuild_source()) else {
             return Ok(None);
         };
-        let block = self.block.0;
+        let block = self.block().0;
         let of_disk = self.disk.blocks(block).map_err(|refusal| refusal.under("disk"))?;
         let blocks = params.blocks(block, of_disk).map_err(|refusal| refusal.under("rebuild"))?;
         let chunk = params.chunk.get();
@@ -221,7 +258,7 @@ impl ArrayCase {
         W: WithDevice<Output = Result<T, Refusal>>,
     {
         let (positioning, scheduling) = (&*self.positioning(), &self.scheduling);
-        let context = DeviceContext { block: self.block.0, positioning, scheduling, open };
+        let context = DeviceContext { block: self.block().0, positioning, scheduling, open };
         self.disk.ready(&context, then).map_err(|refusal| refusal.under("disk"))?
     }
 
@@ -231,7 +268,7 @@ impl ArrayCase {
         model: &M,
         open: Open<'_>,
     ) -> Result<workload::Ready, Refusal> {
-        let block = self.block.0;
+        let block = self.block().0;
         let under_disk = |refusal: Refusal| refusal.under("disk");
         let blocks = match self.has_addresses() {
             true => {

@@ -123,7 +123,7 @@ impl ArrayCase {
     }
 
     /// Whether each disk holds the same: an address says nothing of where a request goes.
-    fn is_one_copy(&self) -> bool {
+    pub(crate) fn is_one_copy(&self) -> bool {
         self.layout.data_disks() == 1 && !self.layout.has_parity()
     }
 

@@ -41,6 +41,10 @@ impl Model for ArrayCase {
         self.without_effect()
     }
 
+    fn load(&mut self, _: Streams, open: Open<'_>) -> Result<(), Refusal> {
+        self.settle_block(open)
+    }
+
     fn count(&self, open: Open<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
         self.count(open)
     }

@@ -132,7 +132,7 @@ impl WithDevice for Run<'_> {
         let done = match self.keep {
             Keep::Rows => {
                 let sink =
-                    RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block);
+                    RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block());
                 let done = self.simulate(&scenario, &workload, sink)?;
                 done.map(|(sink, of, counts)| (sink.rows(workload.tenants(), of), counts))
             }

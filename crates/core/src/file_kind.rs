@@ -3,7 +3,7 @@
 /// What binary data looks like, by its first bytes; none where they say nothing.
 ///
 /// Returns words that fit behind "it looks like".
-pub(crate) fn of_bytes(bytes: &[u8]) -> Option<&'static str> {
+pub fn of_bytes(bytes: &[u8]) -> Option<&'static str> {
     let by_magic = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, kind)| *kind);
     // ASCII in UTF-16 without a byte order mark: every second byte is zero.
     by_magic.or_else(|| bytes.iter().take(LOOKED_AT).any(|byte| *byte == 0).then_some(ZEROS))

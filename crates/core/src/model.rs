@@ -24,9 +24,9 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 
-    /// Learns what its files are; `first` are the streams of its first replication. Called once, when their
-    /// places are known and nothing has been counted.
-    fn load(&mut self, _first: Streams) -> Result<(), Refusal> {
+    /// Learns what its files are, and settles what a study leaves to them; `first` are the streams of its
+    /// first replication. Called once, when their places are known and nothing has been counted.
+    fn load(&mut self, _first: Streams, _open: Open<'_>) -> Result<(), Refusal> {
         Ok(())
     }
 

@@ -44,7 +44,7 @@ impl Model for FabricCase {
         self.files().collect()
     }
 
-    fn load(&mut self, first: Streams) -> Result<(), Refusal> {
+    fn load(&mut self, first: Streams, _: Open<'_>) -> Result<(), Refusal> {
         self.load(first)
     }
 

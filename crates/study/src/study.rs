@@ -285,7 +285,7 @@ fn read_model(
     for file in model.files() {
         *file = located(base, file);
     }
-    model.load(first)?;
+    model.load(first, &open)?;
     let jobs = model.count(&open, tell)?;
     Ok((model, jobs))
 }

@@ -171,6 +171,13 @@ fn case(study: &str) -> Result<Case, String> {
             ("blkparse.trace", "8,0 1 1 0.5 99 Q R 8 + 8 [sh]"),
             ("domains.csv", "domain,subscribers\nx.example,3"),
             ("msr.trace", "128166372003061629,usr,0,Read,4096,512,41286"),
+            ("spc.trace", "0,8,512,R,0.5"),
+            ("alibaba.trace", "0,R,4096,512,1577808000000626"),
+            ("tencent.trace", "1538323200,8,1,0,1063"),
+            ("systor17.trace", "1456135200.013118000,0.0008,R,4,4096,512"),
+            ("cloudphysics.trace", "2,5633898,40,512,8"),
+            ("mqsim.trace", "4851300 1 8 1 1"),
+            ("disksim.trace", "0.5 0 8 1 1"),
         ] {
             std::fs::write(folder.join(file), text).unwrap();
         }

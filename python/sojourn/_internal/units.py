@@ -25,6 +25,14 @@ def duration(picoseconds: float) -> str:
     return f"{number(picoseconds)} ps"
 
 
+def binary_size(size_bytes: float) -> str:
+    """A size in powers of 1024, with the unit that suits it: `4 KiB`."""
+    for scale, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size_bytes >= scale:
+            return f"{number(size_bytes / scale)} {unit}"
+    return f"{number(size_bytes)} B"
+
+
 def clock(seconds: float) -> str:
     """A long time in hours, minutes and seconds: `0:02:05`."""
     return str(timedelta(seconds=round(seconds)))

@@ -8,6 +8,7 @@ from sojourn.analysis.observed import FEWEST_INSTANTS
 from sojourn.analysis.run_length import instants
 from sojourn.analysis.sample import Sample
 from sojourn.analysis.trend import rises
+from sojourn.store import traces
 from sojourn.store.ledger import Ledger, Value
 from sojourn.store.stored_run import StoredRun
 
@@ -23,8 +24,6 @@ _BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever i
 _BEYOND = 10
 _RECEIVED = "received_share_of_link"
 _NAMED = 3
-# Counts of what in a trace was left out or is elsewhere than it was.
-_CHANGED = ("trace_lines_of_", "trace_other_", "trace_requests_")
 
 
 def grows(sample: Sample) -> bool:
@@ -173,9 +172,9 @@ def replayed(ledger: Ledger) -> list[str]:
     """What became of the traces that cases were made of, where they were not taken as they are."""
     found: dict[str, list[Case]] = {}
     for record in ledger:
-        if any(n for name, n in record.figures.items() if name.startswith(_CHANGED)):
+        if changed := traces.changes(record.figures):
             lines = int(record.figures["trace_lines"])
-            words = f"trace of {count(lines, 'line')}: {record.figures['trace']}"
+            words = f"trace of {count(lines, 'line')}: {changed}"
             found.setdefault(words, []).append(record.axes)
     return [words + (_of(cases) if len(found) > 1 else "") for words, cases in found.items()]
 

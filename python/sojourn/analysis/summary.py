@@ -24,6 +24,7 @@ from sojourn.analysis.observed import UNSTEADY
 from sojourn.analysis.sample import Group, Warmup, groups_of
 from sojourn.analysis.totals import Totals, totals
 from sojourn.analysis.unfinished import Unfinished, unfinished
+from sojourn.store import traces
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger, Value
 from sojourn.store.stored_run import StoredRun
@@ -228,6 +229,8 @@ def summarise(
 
 def longer(run: StoredRun) -> str:
     """How the runs are made `TIMES` as long: a command, or what to do in its place."""
+    if words := traces.length(run.ledger):
+        return words
     records = [*run.ledger]
     known = {name for record in records for name in record.parameters}
     paths = [path for m in vocabulary.models().values() for path in m.lengths if path in known]

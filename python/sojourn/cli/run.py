@@ -87,6 +87,7 @@ def run(
     from sojourn._internal.errors import InputError
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.execution import studies
+    from sojourn.store import traces
     from sojourn.store.run_directory import RunDirectory
     from sojourn.store.stored_run import StoredRun
 
@@ -121,7 +122,7 @@ def run(
     else:
         before = "" if ran else ", all finished before"
         click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
-        for line in judged.lines() if judged else ():
+        for line in (*traces.lines(done.ledger), *(judged.lines() if judged else ())):
             click.echo(line)
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
     if judged and not judged.reached:

@@ -125,7 +125,7 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
 
     Raises:
         InputError: `times` is no such number, or the study does not say how many jobs there are, or
-            sweeps it.
+            sweeps it, or replays a trace to its end.
     """
     if not 1 <= times <= _MOST_TIMES:
         expected = f"a number from 1 to {_MOST_TIMES:,}, such as 3.2"
@@ -137,6 +137,8 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
     for path in found:
         if len({case.parameters[path] for case in study.cases()}) > 1:
             raise InputError(f"--more: {path} is swept; expected one number of jobs")
+        if parameters[path] in {None, "none"}:
+            raise InputError("--more: the trace is replayed to its end, and cannot be longer")
     return [(path, _longer(parameters[path], times)) for path in found]
 
 

@@ -12,7 +12,9 @@ pub use counts::{Batch, BatchLaw, Geometric, Least, Size, SizeLaw, Table};
 pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
 pub use synthetic::Synthetic;
 pub use tenants::{Clients, Tenant, Tenants};
-pub use trace::{Beyond, Blkparse, Fio, Msr};
+pub use trace::{
+    Alibaba, Beyond, Blkparse, Cloudphysics, Disksim, Fio, Mqsim, Msr, Spc, Systor17, Tencent,
+};
 
 use crate::device::Op;
 use crate::exact::{Bulks, Loop, Offered};
@@ -30,6 +32,13 @@ variants! {
         Fio(Fio),
         Blkparse(Blkparse),
         Msr(Msr),
+        Spc(Spc),
+        Alibaba(Alibaba),
+        Tencent(Tencent),
+        Systor17(Systor17),
+        Cloudphysics(Cloudphysics),
+        Mqsim(Mqsim),
+        Disksim(Disksim),
     }
 }
 
@@ -72,6 +81,12 @@ pub const MAX_BLOCKS: u32 = 65_536;
 trait Kind {
     /// Checks everything, and prepares the workload; draws nothing.
     fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal>;
+
+    /// The block of a study that sets none, in bytes: the usual one, or a smaller one that the requests
+    /// are whole numbers of.
+    fn block(&self, usual: u64, _: Open<'_>) -> Result<u64, Refusal> {
+        Ok(usual)
+    }
 
     /// Whether requests have addresses whatever the disks are.
     fn has_addresses(&self) -> bool;
@@ -301,6 +316,12 @@ impl Workload {
     /// Checks everything, and prepares the workload; draws nothing.
     pub fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
         with_workload!(self, |params| params.ready(context))
+    }
+
+    /// The block of a study that sets none, in bytes: the usual one, or a smaller one that the requests
+    /// are whole numbers of.
+    pub fn block(&self, usual: u64, open: Open<'_>) -> Result<u64, Refusal> {
+        with_workload!(self, |params| params.block(usual, open))
     }
 
     /// Whether requests have addresses whatever the disks are.

@@ -147,6 +147,11 @@ pub(crate) fn file(text: &str) -> Result<Box<dyn BufRead>, String> {
     Ok(Box::new(Cursor::new(text.to_owned())))
 }
 
+/// A file of bytes.
+pub(crate) fn bytes_of(bytes: &[u8]) -> Result<Box<dyn BufRead>, String> {
+    Ok(Box::new(Cursor::new(bytes.to_owned())))
+}
+
 /// A table of settings.
 pub(crate) fn table(settings: &[(&str, Value)]) -> Value {
     let mut table = Table::default();

@@ -13,5 +13,6 @@ mod mechanical;
 mod parity;
 mod plans;
 mod rebuilding;
+mod trace_formats;
 mod traces;
 mod twin;

@@ -1,23 +1,20 @@
 //! Logs of fio.
 
-use super::{Access, Line, Lines, trace, whole};
+use super::{Access, Clock, Device, Epoch, Line, Lines, trace, whole};
 use crate::device::Op;
-use sojourn_core::Span;
 
 trace! {
     /// A log that fio writes with `write_iolog` or `log_io`, version 2 or 3 (fio's documentation,
     /// *Trace file format*). In version 3 each line has a time; version 2 has `wait` lines, each
-    /// relative to the one before, and without any of them is refused. The device is a file's name.
-    /// Requests are rounded out to whole blocks.
-    pub struct Fio: "fio" {
-        /// The unit of its times.
-        pub tick: Span = Span::from_us(1),
-    }
+    /// relative to the one before, and without any of them is refused. Times are in microseconds. The
+    /// device is a file's name. Trims and syncs are left out.
+    pub struct Fio: "fio" {}
+    clock = Clock::new(sojourn_core::Span::from_us(1), Epoch::Start)
 }
 
 impl Fio {
-    fn lines(&self) -> Log {
-        Log { tick: self.tick.ps().into(), version: None, waited: None, first: true }
+    fn lines(&self, tick: u128) -> Log {
+        Log { tick, version: None, waited: None, first: true }
     }
 }
 
@@ -33,6 +30,8 @@ struct Log {
 }
 
 impl Lines for Log {
+    const IN_BYTES: bool = false;
+
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str> {
         let Some(version) = self.version else {
             self.version = match line {
@@ -40,7 +39,7 @@ impl Lines for Log {
                 "fio version 3 iolog" => Some(3),
                 _ => return Err("\"fio version 3 iolog\", or 2"),
             };
-            return Ok(Line::NoEvent);
+            return Ok(Line::Header);
         };
         let mut words = line.split_ascii_whitespace();
         let time = match version {
@@ -63,7 +62,8 @@ impl Lines for Log {
         let op = match action {
             "read" => Op::Read,
             "write" => Op::Write,
-            "trim" | "sync" | "datasync" | "sync_file_range" => return Ok(Line::Other),
+            "trim" => return Ok(Line::Discard),
+            "sync" | "datasync" | "sync_file_range" => return Ok(Line::Other),
             _ => return Err("an action such as read, write, trim, sync"),
         };
         let bytes = number().ok_or("an action with its offset and length")?;
@@ -74,6 +74,7 @@ impl Lines for Log {
             (None, None) => return Err("behind a wait: a log of version 2 has no other times"),
         };
         self.first = false;
+        let device = Device::disk(device);
         Ok(Line::Access(Access { device, at, op, first, bytes }))
     }
 }

@@ -2,23 +2,52 @@
 //!
 //! A trace is never held in memory. It is read twice: once to check it and to count its requests, and
 //! again while it is replayed. `reader` parses lines into accesses, `window` sorts these by time,
-//! `replay` turns them into requests in both passes.
+//! `replay` turns them into requests in both passes. `unpack` decompresses, `clock` checks units of time,
+//! `summary` adds up what was read, and `guess` says what a file looks like that is no such trace.
 
-mod blkparse;
-mod fio;
-mod msr;
+mod clock;
+mod guess;
 mod reader;
 mod replay;
+mod summary;
+mod unpack;
 mod window;
 
-pub use blkparse::Blkparse;
-pub use fio::Fio;
-pub use msr::Msr;
-
 use crate::device::Op;
-use sojourn_core::choices;
+use clock::{Clock, Epoch};
 use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{Span, choices};
 use std::fmt;
+
+/// Lists the formats: each its file and the type of its parameters.
+macro_rules! formats {
+    ($($file:ident::$type:ident,)+) => {
+        $(
+            mod $file;
+            pub use $file::$type;
+        )+
+
+        /// The names of the formats that a line is of.
+        fn formats_of(line: &str) -> Vec<&'static str> {
+            let mut found = Vec::new();
+            $(if $type::recognizes(line) { found.push($type::FORMAT); })+
+            found
+        }
+    };
+}
+
+formats! {
+    alibaba::Alibaba,
+    blkparse::Blkparse,
+    cloudphysics::Cloudphysics,
+    disksim::Disksim,
+    fio::Fio,
+    mqsim::Mqsim,
+    msr::Msr,
+    spc::Spc,
+    systor17::Systor17,
+    tencent::Tencent,
+}
 
 choices! {
     /// What becomes of requests beyond the end of the array.
@@ -39,20 +68,27 @@ macro_rules! trace {
         pub struct $type:ident: $name:literal {
             $($(#[doc = $own_doc:literal])+ pub $own:ident: $own_type:ty = $default:expr,)*
         }
+        clock = $clock:expr
     ) => {
         sojourn_core::parameters! {
             $(#[doc = $doc])+
             pub struct $type: $name {
                 /// The trace, seen from the study's own place: a file, since it is read more than
-                /// once, in order of time but for what comes at most 65536 requests late.
+                /// once, in order of time but for what comes at most 65536 requests late. It may be
+                /// compressed with gzip or zstd.
                 pub file: String,
-                /// Only what goes to this device; by default all, which then has to be one.
+                /// The device whose requests are replayed. A trace of several devices is refused
+                /// without one.
                 pub device: Option<String> = None,
+                /// The unit of its times; by default the format's. If it is set, times may count from
+                /// any start.
+                pub tick: Option<sojourn_core::Span> = None,
                 /// How much faster than it was recorded it is replayed.
                 pub speed: f64 = 1.0,
                 /// What becomes of requests beyond the end of the array.
                 pub beyond: super::Beyond = super::Beyond::Refuse,
-                /// At most so many of its requests, the first ones.
+                /// How many of its requests are replayed, the first ones; by default all. More than
+                /// the trace has is refused.
                 pub requests: Option<std::num::NonZeroU32> = None,
                 /// How many of these come first and have no rows.
                 pub warmup: u32 = 0,
@@ -62,7 +98,41 @@ macro_rules! trace {
 
         impl sojourn_core::parameters::Check for $type {
             fn check(&self) -> Result<(), sojourn_core::parameters::Refusal> {
-                super::check_speed(self.speed)
+                super::check(self.speed, self.tick)
+            }
+        }
+
+        impl $type {
+            pub(super) const FORMAT: &'static str = $name;
+
+            /// Whether a line is one of this format, whose other parameters are the defaults.
+            pub(super) fn recognizes(line: &str) -> bool {
+                let format = $type {
+                    file: String::new(),
+                    device: None,
+                    tick: None,
+                    speed: 1.0,
+                    beyond: super::Beyond::Refuse,
+                    requests: None,
+                    warmup: 0,
+                    $($own: $default,)*
+                };
+                let tick = super::Clock::tick(&$clock);
+                let read = super::Lines::read(&mut format.lines(tick), line).ok();
+                read.is_some_and(|line| line.is_telling())
+            }
+
+            fn settings(&self) -> super::replay::Settings {
+                super::replay::Settings {
+                    format: $name,
+                    clock: $clock.with(self.tick),
+                    file: self.file.clone(),
+                    device: self.device.clone(),
+                    speed: self.speed,
+                    beyond: self.beyond,
+                    requests: self.requests,
+                    warmup: self.warmup,
+                }
             }
         }
 
@@ -71,16 +141,17 @@ macro_rules! trace {
                 &self,
                 context: &$crate::workload::WorkloadContext<'_>,
             ) -> Result<$crate::workload::Ready, sojourn_core::parameters::Refusal> {
-                super::replay::Settings {
-                    format: $name,
-                    file: self.file.clone(),
-                    device: self.device.clone(),
-                    speed: self.speed,
-                    beyond: self.beyond,
-                    requests: self.requests,
-                    warmup: self.warmup,
-                }
-                .ready(self.lines(), context)
+                let settings = self.settings();
+                settings.ready(self.lines(settings.clock.tick()), context)
+            }
+
+            fn block(
+                &self,
+                usual: u64,
+                open: sojourn_core::files::Open<'_>,
+            ) -> Result<u64, sojourn_core::parameters::Refusal> {
+                let settings = self.settings();
+                settings.block(self.lines(settings.clock.tick()), usual, open)
             }
 
             fn has_addresses(&self) -> bool {
@@ -99,15 +170,26 @@ use trace;
 enum Line<'a> {
     /// An access to a device.
     Access(Access<'a>),
-    /// Something else that was done: flushed, trimmed, opened.
+    /// Space was given back: a trim, a discard.
+    Discard,
+    /// Something else that was done: flushed, synchronised, or never answered.
     Other,
+    /// The names of the columns, or of the format.
+    Header,
     /// Not about accesses at all.
     NoEvent,
 }
 
+impl Line<'_> {
+    /// Whether hardly a line of another format means this.
+    fn is_telling(&self) -> bool {
+        !matches!(self, Line::NoEvent | Line::Other)
+    }
+}
+
 /// An access that was recorded.
 struct Access<'a> {
-    device: &'a str,
+    device: Device<'a>,
     /// In picoseconds after any fixed time.
     at: u128,
     op: Op,
@@ -116,20 +198,126 @@ struct Access<'a> {
     bytes: u64,
 }
 
-/// Reads the lines of a format, one after the other; a clone of what has read none begins anew.
-trait Lines: Clone + fmt::Debug + 'static {
-    /// The meaning of a line, or what was expected of it.
-    fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str>;
+/// The device of an access: a disk, of a host where the format names hosts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Device<'a> {
+    host: &'a str,
+    disk: &'a str,
 }
 
-fn check_speed(speed: f64) -> Result<(), Refusal> {
-    match (1e-6..=1e6).contains(&speed) {
-        true => Ok(()),
-        false => {
-            let expected = "a factor from 0.000001 to 1000000";
-            Err(Refusal::value(&Value::Float(speed), expected).under("speed"))
+impl<'a> Device<'a> {
+    /// A device of a format without hosts.
+    fn disk(disk: &'a str) -> Device<'a> {
+        Device { host: "", disk }
+    }
+
+    /// Whether a study calls it `name`: by its disk alone, or by host and disk.
+    fn is(&self, name: &str) -> bool {
+        name == self.disk || self.is_in_full(name)
+    }
+
+    /// Whether `name` is its host and its disk.
+    fn is_in_full(&self, name: &str) -> bool {
+        let disk = name.strip_prefix(self.host).and_then(|rest| rest.strip_prefix('_'));
+        !self.host.is_empty() && disk == Some(self.disk)
+    }
+}
+
+impl fmt::Display for Device<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host {
+            "" => f.write_str(self.disk),
+            host => write!(f, "{host}_{}", self.disk),
         }
     }
+}
+
+/// What a record says was done.
+enum Action {
+    Access(Op),
+    Discard,
+    Other,
+}
+
+impl Action {
+    /// The action of this name, in any case.
+    fn of(name: &str) -> Option<Action> {
+        let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        match name {
+            _ if is(&["read", "r"]) => Some(Action::Access(Op::Read)),
+            _ if is(&["write", "w"]) => Some(Action::Access(Op::Write)),
+            _ if is(&["trim", "discard", "unmap", "t", "d"]) => Some(Action::Discard),
+            _ if is(&["flush", "sync", "f"]) => Some(Action::Other),
+            _ => None,
+        }
+    }
+
+    /// The line of this action, which `access` makes of an operation.
+    fn line<'a>(self, access: impl FnOnce(Op) -> Access<'a>) -> Line<'a> {
+        match self {
+            Action::Access(op) => Line::Access(access(op)),
+            Action::Discard => Line::Discard,
+            Action::Other => Line::Other,
+        }
+    }
+}
+
+/// Reads the lines of a format, one after the other; a clone of what has read none begins anew.
+trait Lines: Clone + fmt::Debug + 'static {
+    /// Whether the format has the sizes of a disk's requests in bytes, so that they are whole sectors.
+    const IN_BYTES: bool = true;
+
+    /// The meaning of a line, or what was expected of it.
+    fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str>;
+
+    /// What is said of a trace in which it found no access, if anything.
+    fn without_access(&self) -> Option<String> {
+        None
+    }
+}
+
+fn check(speed: f64, tick: Option<Span>) -> Result<(), Refusal> {
+    if !(1e-6..=1e6).contains(&speed) {
+        let expected = "a factor from 0.000001 to 1000000";
+        return Err(Refusal::value(&Value::Float(speed), expected).under("speed"));
+    }
+    match tick {
+        Some(tick) if tick == Span::ZERO || tick > clock::LONGEST_TICK => {
+            let expected = format!("a time above zero and of at most {}", clock::LONGEST_TICK);
+            Err(Refusal::of(&tick, expected).under("tick"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first fields of a line, without the space around them; empty where there are fewer.
+fn fields<const N: usize>(line: &str, separator: char) -> [&str; N] {
+    let mut fields = line.split(separator).map(str::trim_ascii);
+    std::array::from_fn(|_| fields.next().unwrap_or_default())
+}
+
+/// The first words of a line; empty where there are fewer.
+fn words<const N: usize>(line: &str) -> [&str; N] {
+    let mut words = line.split_ascii_whitespace();
+    std::array::from_fn(|_| words.next().unwrap_or_default())
+}
+
+/// A number of units with or without decimals, in picoseconds; the unit has this many. Decimals beyond
+/// the twelfth are left out.
+fn ticks(text: &str, unit: u128) -> Option<u128> {
+    let (units, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    if !decimals.is_ascii() {
+        return None;
+    }
+    let decimals = &decimals[..decimals.len().min(12)];
+    let scale = 10u128.pow(decimals.len() as u32);
+    let part = u128::from(whole(decimals)?) * unit / scale;
+    Some(u128::from(whole(units)?) * unit + part)
+}
+
+/// A whole number of sectors, in bytes.
+fn sectors(text: &str, sector: u64) -> Option<u64> {
+    whole(text)?.checked_mul(sector)
 }
 
 /// A whole number, all of it digits.

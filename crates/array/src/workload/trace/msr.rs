@@ -1,23 +1,20 @@
 //! Traces of Microsoft Research's servers in Cambridge.
 
-use super::{Access, Line, Lines, trace, whole};
-use crate::device::Op;
-use sojourn_core::Span;
+use super::{Access, Action, Clock, Device, Epoch, Line, Lines, fields, ticks, trace, whole};
 
 trace! {
     /// A trace in the format of the MSR Cambridge traces (Narayanan, Donnelly and Rowstron, *Write
-    /// off-loading*, FAST 2008): lines of time, host, disk, `Read` or `Write`, offset, size and
-    /// response time, separated by commas; offset and size are in bytes. The device is the disk's
-    /// number. The recorded response times are not used. Requests are rounded out to whole blocks.
-    pub struct Msr: "msr" {
-        /// The unit of its times: Windows counts tenths of a microsecond.
-        pub tick: Span = Span::from_ns(100),
-    }
+    /// off-loading*, FAST 2008; README of SNIA IOTTA trace 387): lines of time, host, disk, `Read` or
+    /// `Write`, offset, size and response time, separated by commas. Offset and size are in bytes,
+    /// times in Windows' ticks of 100 ns since 1601. The device is the disk's number, or host and
+    /// number together, `"usr_0"`. The recorded response times are not used.
+    pub struct Msr: "msr" {}
+    clock = Clock::new(sojourn_core::Span::from_ns(100), Epoch::Windows)
 }
 
 impl Msr {
-    fn lines(&self) -> Records {
-        Records { tick: self.tick.ps().into() }
+    fn lines(&self, tick: u128) -> Records {
+        Records { tick }
     }
 }
 
@@ -29,21 +26,16 @@ struct Records {
 
 impl Lines for Records {
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str> {
-        let mut fields = line.split(',').map(str::trim_ascii);
-        let [time, _, device, op, first, bytes] =
-            std::array::from_fn(|_| fields.next().unwrap_or_default());
-        if time == "Timestamp" {
-            return Ok(Line::NoEvent);
+        let [time, host, disk, action, first, bytes] = fields(line, ',');
+        if (time, host) == ("Timestamp", "Hostname") {
+            return Ok(Line::Header);
         }
-        let op = match op {
-            "Read" | "read" => Op::Read,
-            "Write" | "write" => Op::Write,
-            _ => return Err("time, host, disk, Read or Write, offset, size, response time"),
-        };
-        match (whole(time), whole(first), whole(bytes)) {
-            (Some(time), Some(first), Some(bytes)) => {
-                let at = u128::from(time) * self.tick;
-                Ok(Line::Access(Access { device, at, op, first, bytes }))
+        let action = Action::of(action)
+            .ok_or("time, host, disk, Read or Write, offset, size, response time")?;
+        match (ticks(time, self.tick), whole(first), whole(bytes)) {
+            (Some(at), Some(first), Some(bytes)) => {
+                let device = Device { host, disk };
+                Ok(action.line(|op| Access { device, at, op, first, bytes }))
             }
             _ => Err("whole numbers as time, offset and size"),
         }

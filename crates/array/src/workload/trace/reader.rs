@@ -1,6 +1,8 @@
 //! The accesses of a trace, read line by line: memory does not grow with its length.
 
-use super::{Access, Line, Lines};
+use super::clock::Clock;
+use super::guess::looks_like;
+use super::{Access, Device, Line, Lines};
 use crate::device::Op;
 use std::io::{BufRead, Read};
 
@@ -8,6 +10,8 @@ use std::io::{BufRead, Read};
 const LONGEST_LINE: usize = 1 << 16;
 /// The number of characters of a line that messages show.
 const SHOWN: usize = 100;
+/// The number of characters of the first line that are kept.
+const LONGEST_START: usize = 1000;
 
 /// An access to the device that was chosen.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +30,7 @@ pub(super) struct DeviceAccess {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
+    pub(super) discards: u64,
     pub(super) other_actions: u64,
     pub(super) other_devices: u64,
     pub(super) without_length: u64,
@@ -36,11 +41,15 @@ pub(super) struct Counts {
 pub(super) struct Reader<L> {
     from: Box<dyn BufRead>,
     lines: L,
-    /// The device that is chosen; else that of the first access.
-    device: Option<String>,
-    is_chosen: bool,
+    clock: Clock,
+    /// The device that is chosen, if one is.
+    chosen: Option<String>,
+    /// Host and disk of the first access that is taken.
+    device: Option<(String, String)>,
     /// The first other device, if one is chosen.
     pub(super) other: Option<String>,
+    /// The first line that says something, shortened.
+    start: String,
     /// The line that was read last, and its number.
     line: Vec<u8>,
     number: u64,
@@ -50,13 +59,20 @@ pub(super) struct Reader<L> {
 
 impl<L: Lines> Reader<L> {
     /// Reads the lines of `from` about `device`; without a device the trace may have only one.
-    pub(super) fn new(from: Box<dyn BufRead>, lines: L, device: Option<&str>) -> Reader<L> {
+    pub(super) fn new(
+        from: Box<dyn BufRead>,
+        lines: L,
+        clock: Clock,
+        chosen: Option<&str>,
+    ) -> Reader<L> {
         Reader {
             from,
             lines,
-            device: device.map(str::to_owned),
-            is_chosen: device.is_some(),
+            clock,
+            chosen: chosen.map(str::to_owned),
+            device: None,
             other: None,
+            start: String::new(),
             line: Vec::new(),
             number: 0,
             latest: 0,
@@ -76,34 +92,35 @@ impl<L: Lines> Reader<L> {
                 continue;
             }
             self.counts.lines += 1;
-            let expected = |what| {
-                format!("a trace, but its line {number} is {:?}, not {what}", shortened(text))
+            if self.counts.lines == 1 {
+                self.start = shortened(text, LONGEST_START);
+            }
+            let expected = |what: &str| {
+                let shown = shortened(text, SHOWN);
+                format!("a trace, but its line {number} is {shown:?}, not {what}")
             };
-            let access = match self.lines.read(text).map_err(expected)? {
-                Line::Access(access) => access,
-                Line::Other => {
+            let access = match self.lines.read(text) {
+                Ok(Line::Access(access)) => access,
+                Ok(Line::Discard) => {
+                    self.counts.discards += 1;
+                    continue;
+                }
+                Ok(Line::Other) => {
                     self.counts.other_actions += 1;
                     continue;
                 }
-                Line::NoEvent => continue,
+                Ok(Line::Header | Line::NoEvent) => continue,
+                Err(what) if self.counts.lines == 1 => {
+                    return Err(format!("{}; {}", expected(what), looks_like(text)));
+                }
+                Err(what) => return Err(expected(what)),
             };
-            match &self.device {
-                Some(device) if device == access.device => {}
-                Some(_) if self.is_chosen => {
-                    self.counts.other_devices += 1;
-                    self.other.get_or_insert_with(|| access.device.to_owned());
-                    continue;
-                }
-                Some(first) => {
-                    let other = access.device;
-                    return Err(format!(
-                        "a trace of one device, but its line {number} is of another; device = \
-                         {first:?} or {other:?} chooses one"
-                    ));
-                }
-                None => self.device = Some(access.device.to_owned()),
+            let Access { device, at, op, first, bytes } = access;
+            if !chooses(&mut self.device, self.chosen.as_deref(), device, number)? {
+                self.counts.other_devices += 1;
+                self.other.get_or_insert_with(|| device.to_string());
+                continue;
             }
-            let Access { at, op, first, bytes, .. } = access;
             if bytes == 0 {
                 self.counts.without_length += 1;
                 continue;
@@ -111,11 +128,29 @@ impl<L: Lines> Reader<L> {
             if first.checked_add(bytes).is_none() {
                 return Err(expected("an address that a device can have"));
             }
+            self.clock.check(at).map_err(|why| format!("{why} (line {number})"))?;
             self.counts.out_of_order += u64::from(at < self.latest);
             self.latest = at.max(self.latest);
             return Ok(Some(DeviceAccess { at, op, first, bytes, line: number }));
         }
         Ok(None)
+    }
+
+    /// What is said of a trace without any access that can be replayed.
+    pub(super) fn without_access(&self, format: &str) -> String {
+        let lines = self.counts.lines;
+        let start = "a trace with at least one read or write;";
+        if let Some(why) = self.lines.without_access() {
+            return format!("{start} its {lines} lines have {why}");
+        }
+        let is_other = self.counts.discards + self.counts.other_actions == 0;
+        match is_other && self.counts.without_length == 0 && lines > 0 {
+            true => {
+                let guess = looks_like(&self.start);
+                format!("{start} none of its {lines} lines is one of a {format} trace: {guess}")
+            }
+            false => format!("{start} its {lines} lines have none of a length above zero"),
+        }
     }
 
     /// Reads a line; whether there was one.
@@ -136,8 +171,38 @@ impl<L: Lines> Reader<L> {
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+/// Whether an access to `device`, in a line of this number, is to be taken; `first` is the device of the
+/// first one that was. Refuses a second device where none is `chosen`, and one of another host where
+/// only its disk is.
+fn chooses(
+    first: &mut Option<(String, String)>,
+    chosen: Option<&str>,
+    device: Device<'_>,
+    line: u64,
+) -> Result<bool, String> {
+    if chosen.is_some_and(|name| !device.is(name)) {
+        return Ok(false);
+    }
+    let (host, disk) =
+        first.get_or_insert_with(|| (device.host.to_owned(), device.disk.to_owned()));
+    let before = Device { host, disk };
+    if before == device {
+        return Ok(true);
+    }
+    let names = match before.host == device.host {
+        true => [before.disk.to_owned(), device.disk.to_owned()],
+        false => [before.to_string(), device.to_string()],
+    };
+    let other = if before.host == device.host { "another" } else { "another host" };
+    let [before, device] = names;
+    Err(format!(
+        "a trace of one device, but its line {line} is of {other}; device = {before:?} or {device:?} \
+         chooses one"
+    ))
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

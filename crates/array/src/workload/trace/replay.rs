@@ -1,6 +1,9 @@
 //! The two passes over a trace: one that checks it, one that replays it.
 
+use super::clock::Clock;
 use super::reader::{Counts, DeviceAccess, Reader};
+use super::summary::Summary;
+use super::unpack;
 use super::window::{TooLate, Window};
 use super::{Beyond, Lines};
 use crate::workload::{
@@ -8,12 +11,14 @@ use crate::workload::{
 };
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Bytes, Span, Time};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The most later accesses that an access may come after.
 const LATEST: usize = 1 << 16;
+/// The smallest block that a trace has of itself: a sector.
+const SMALLEST_BLOCK: u64 = 512;
 /// The longest replay, well below the latest time of a run.
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
@@ -21,6 +26,7 @@ const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) format: &'static str,
+    pub(super) clock: Clock,
     pub(super) file: String,
     pub(super) device: Option<String>,
     pub(super) speed: f64,
@@ -54,6 +60,8 @@ struct PassTotals {
     beyond: u64,
     /// The times of the first access and of the last.
     times: Option<(u128, u128)>,
+    /// The sum of the sizes of its requests, in blocks.
+    blocks: u64,
     /// A hash of all requests.
     digest: u64,
 }
@@ -68,13 +76,43 @@ struct Pass<L> {
     /// The number of accesses that are left to be replayed.
     left: u64,
     totals: PassTotals,
+    /// What was read, in the first pass.
+    summary: Option<Summary>,
 }
 
 impl Settings {
-    /// Reads the trace for the first time.
-    pub(super) fn ready(
+    /// The largest block from 512 B to the usual one that all offsets and sizes of the device are whole
+    /// numbers of, in bytes; larger where a request would have too many blocks.
+    pub(super) fn block(
         &self,
         lines: impl Lines,
+        usual: u64,
+        open: Open<'_>,
+    ) -> Result<u64, Refusal> {
+        let refused = |why| self.refused(why);
+        let mut reader = self.reader(lines, open).map_err(refused)?;
+        let (mut bits, mut largest) = (usual, 0);
+        while let Some(DeviceAccess { first, bytes, .. }) = reader.next().map_err(refused)? {
+            bits |= first | bytes;
+            largest = bytes.max(largest);
+        }
+        let mut block = (1 << bits.trailing_zeros()).max(SMALLEST_BLOCK);
+        while largest / block >= MAX_BLOCKS.into() {
+            block *= 2;
+        }
+        Ok(block)
+    }
+
+    /// Reads the trace from its beginning; or what was expected of the file.
+    fn reader<L: Lines>(&self, lines: L, open: Open<'_>) -> Result<Reader<L>, String> {
+        let file = open(&self.file).map_err(|why| format!("a file to read: {why}"))?;
+        Ok(Reader::new(unpack::text(file)?, lines, self.clock, self.device.as_deref()))
+    }
+
+    /// Reads the trace for the first time.
+    pub(super) fn ready<L: Lines>(
+        &self,
+        lines: L,
         context: &WorkloadContext<'_>,
     ) -> Result<Ready, Refusal> {
         let (block, capacity) = (context.block, context.blocks.expect("a trace has addresses"));
@@ -87,11 +125,13 @@ impl Settings {
             totals: PassTotals::default(),
         };
         let mut pass = trace.pass(context.open).map_err(|why| self.refused(why))?;
-        let counts = pass.read_all().map_err(|why| self.refused(why))?;
+        pass.summary = Some(Summary::new());
+        let later = pass.read_all().map_err(|why| self.refused(why))?;
         let PassTotals { requests, ops, .. } = pass.totals;
-        let Some((first, last)) = pass.totals.times else {
-            return Err(self.nothing(&counts, pass.reader.other));
-        };
+        if pass.totals.times.is_none() {
+            return Err(self.nothing(&pass.reader));
+        }
+        self.check_read::<L>(&pass)?;
         if requests <= u64::from(self.warmup) {
             let expected = format!("fewer than the {requests} requests that there are");
             return Err(Refusal::of(&self.warmup, expected).under("warmup"));
@@ -99,13 +139,9 @@ impl Settings {
         let Ok(requests) = u32::try_from(requests) else {
             return Err(self.refused("fewer than 2^32 requests".to_owned()));
         };
-        let furthest = pass.window.furthest;
-        let notes = self.notes(&counts, pass.totals.beyond, furthest, last - first);
-        if last - first > i64::MAX as u128 {
-            return Err(self.refused("a trace of at most 106 days".to_owned()));
-        }
+        let notes = pass.notes(later);
         let largest = pass.totals.largest;
-        trace.furthest = furthest;
+        trace.furthest = pass.window.furthest;
         trace.totals = pass.totals;
         Ok(Ready {
             numbers: Numbers { warmup: self.warmup, requests: requests - self.warmup },
@@ -122,81 +158,128 @@ impl Settings {
     }
 
     /// The refusal of a trace without any access that can be replayed.
-    fn nothing(&self, counts: &Counts, other: Option<String>) -> Refusal {
-        if let (Some(device), Some(other)) = (&self.device, other) {
-            let many = counts.other_devices;
+    fn nothing<L: Lines>(&self, reader: &Reader<L>) -> Refusal {
+        if let (Some(device), Some(other)) = (&self.device, &reader.other) {
+            let many = reader.counts.other_devices;
             let expected = format!(
                 "a device of the trace, such as {other:?}: all {many} accesses in it are of others"
             );
             return Refusal::value(&Value::Text(device.clone()), expected).under("device");
         }
-        self.refused(format!(
-            "a trace with at least one read or write; none of its {} lines is one of a {} trace",
-            counts.lines, self.format
-        ))
+        self.refused(reader.without_access(self.format))
     }
 
-    /// Totals of the trace: its lines, and what was left out or changed.
-    fn notes(
-        &self,
-        counts: &Counts,
-        beyond: u64,
-        furthest: usize,
-        length_ps: u128,
-    ) -> Vec<(String, Value)> {
-        let numbers = [
-            ("trace_lines", counts.lines),
-            ("trace_lines_of_other_devices", counts.other_devices),
-            ("trace_other_actions", counts.other_actions),
-            ("trace_requests_without_length", counts.without_length),
-            ("trace_requests_out_of_order", counts.out_of_order),
-            ("trace_furthest_out_of_order", furthest as u64),
-            ("trace_requests_beyond_array", beyond),
-            ("trace_length_ps", length_ps as u64),
-        ];
-        let left_out_or_wrapped = match self.beyond {
-            Beyond::Drop => "requests beyond the array left out",
-            _ => "requests beyond the array wrapped",
-        };
-        let parts = [
-            (counts.other_devices, "lines of other devices left out"),
-            (counts.other_actions, "other actions left out"),
-            (counts.without_length, "requests without a length left out"),
-            (counts.out_of_order, "requests out of order sorted by time"),
-            (beyond, left_out_or_wrapped),
-        ];
-        let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-        let said = if parts.is_empty() { "taken as it is".to_owned() } else { parts.join(", ") };
-        let numbers =
-            numbers.iter().map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)));
-        numbers.chain([("trace".to_owned(), Value::Text(said))]).collect()
+    /// Refuses what only the whole trace can tell: sizes that are no bytes, more requests than there
+    /// are, and times too long for the rows.
+    fn check_read<L: Lines>(&self, pass: &Pass<L>) -> Result<(), Refusal> {
+        let summary = pass.summary.as_ref().expect("the first pass has one");
+        if L::IN_BYTES && summary.requests > 0 && summary.whole_sectors == 0 {
+            let Summary { smallest, largest, .. } = summary;
+            return Err(self.refused(format!(
+                "sizes in bytes, but none of {smallest} to {largest} is a whole number of sectors of \
+                 512B: are they in sectors? multiply them by 512"
+            )));
+        }
+        if let Some(asked) = self.requests.filter(|_| pass.left > 0) {
+            let there = u64::from(asked.get()) - pass.left;
+            let expected = format!("at most the {there} requests that the trace has");
+            return Err(Refusal::of(&asked, expected).under("requests"));
+        }
+        match pass.length() > i64::MAX as u128 {
+            true => Err(self.refused("a trace of at most 106 days".to_owned())),
+            false => Ok(()),
+        }
     }
 }
 
 impl<L: Lines> Trace<L> {
     /// A pass from the beginning of the trace on, or what was expected of the file.
     fn pass(&self, open: Open<'_>) -> Result<Pass<L>, String> {
-        let Settings { file, device, requests, .. } = &self.settings;
-        let from = open(file).map_err(|why| format!("a file to read: {why}"))?;
         Ok(Pass {
             settings: self.settings.clone(),
             block: self.block,
             capacity: self.capacity,
-            reader: Reader::new(from, self.lines.clone(), device.as_deref()),
+            reader: self.settings.reader(self.lines.clone(), open)?,
             window: Window::new(self.furthest),
-            left: requests.map_or(u64::MAX, |most| most.get().into()),
+            left: self.settings.requests.map_or(u64::MAX, |most| most.get().into()),
             totals: PassTotals::default(),
+            summary: None,
         })
     }
 }
 
 impl<L: Lines> Pass<L> {
-    /// Makes all requests, and reads on to the end of the trace.
-    fn read_all(&mut self) -> Result<Counts, String> {
+    /// Makes all requests, and reads on to the end of the trace. Returns the number of later accesses.
+    fn read_all(&mut self) -> Result<u64, String> {
         while self.next()?.is_some() {}
-        while self.next_access()?.is_some() {}
-        Ok(self.reader.counts.clone())
+        let mut later = 0;
+        while self.next_access()?.is_some() {
+            later += 1;
+        }
+        Ok(later)
+    }
+
+    /// The time from the first access to the last that is replayed, as recorded.
+    fn length(&self) -> u128 {
+        self.totals.times.map_or(0, |(first, last)| last - first)
+    }
+
+    /// What was read: its requests as the trace has them, and what was left out or changed. `later`
+    /// accesses come behind those that are replayed.
+    fn notes(&self, later: u64) -> Vec<(String, Value)> {
+        let summary = self.summary.as_ref().expect("the first pass has one");
+        let counts = &self.reader.counts;
+        let numbers = [
+            ("trace_lines", counts.lines),
+            ("trace_lines_of_other_devices", counts.other_devices),
+            ("trace_discards", counts.discards),
+            ("trace_other_actions", counts.other_actions),
+            ("trace_requests_without_length", counts.without_length),
+            ("trace_requests_out_of_order", counts.out_of_order),
+            ("trace_furthest_out_of_order", self.window.furthest as u64),
+            ("trace_requests_beyond_array", self.totals.beyond),
+            ("trace_requests_not_replayed", later),
+            ("trace_length_ps", self.length() as u64),
+            ("trace_requests", summary.requests),
+            ("trace_reads", summary.reads),
+            ("trace_bytes", summary.bytes),
+            ("trace_bytes_in_blocks", self.totals.blocks.saturating_mul(self.block)),
+            ("trace_smallest_bytes", summary.smallest),
+            ("trace_largest_bytes", summary.largest),
+            ("trace_working_set_bytes", summary.working_set()),
+            ("trace_arrivals_together", summary.together),
+            ("trace_block_bytes", self.block),
+        ];
+        let numbers =
+            numbers.iter().map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)));
+        numbers.chain([("trace".to_owned(), Value::Text(self.changes(counts, later)))]).collect()
+    }
+
+    /// The words for what was left out or changed.
+    fn changes(&self, counts: &Counts, later: u64) -> String {
+        let left_out_or_wrapped = match self.settings.beyond {
+            Beyond::Drop => "requests beyond the array left out",
+            _ => "requests beyond the array wrapped",
+        };
+        let parts = [
+            (counts.other_devices, "lines of other devices left out"),
+            (counts.discards, "discards left out"),
+            (counts.other_actions, "other actions left out"),
+            (counts.without_length, "requests without a length left out"),
+            (counts.out_of_order, "requests out of order sorted by time"),
+            (self.totals.beyond, left_out_or_wrapped),
+            (later, "later requests not replayed"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let mut parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        let bytes = self.summary.as_ref().map_or(0, |summary| summary.bytes);
+        let in_blocks = self.totals.blocks.saturating_mul(self.block);
+        if in_blocks != bytes {
+            let [from, to] = [bytes, in_blocks].map(Bytes);
+            let block = in_kib(self.block);
+            parts.push(format!("{from} rounded out to {to} by blocks of {block}"));
+        }
+        if parts.is_empty() { "taken as it is".to_owned() } else { parts.join(", ") }
     }
 
     /// The next request, if there is one more; or what was expected of the trace.
@@ -267,8 +350,16 @@ impl<L: Lines> Pass<L> {
                 Beyond::Wrap => block = (block % capacity).min(capacity - blocks),
             }
         }
+        if let Some(summary) = &mut self.summary {
+            summary.add(access);
+        }
         Ok(Some(Request { arrived, op, blocks: blocks as u32, at: Some(block) }))
     }
+}
+
+/// A size as people write that of a block: in KiB where it is a whole number of these.
+fn in_kib(bytes: u64) -> String {
+    if bytes.is_multiple_of(1024) { format!("{}KiB", bytes / 1024) } else { format!("{bytes}B") }
 }
 
 impl PassTotals {
@@ -277,6 +368,7 @@ impl PassTotals {
         self.requests += 1;
         self.ops[op as usize] = true;
         self.largest = self.largest.max(blocks);
+        self.blocks += u64::from(blocks);
         let words = [arrived.ps(), at.unwrap_or(0), u64::from(blocks) << 1 | op as u64];
         for word in words {
             self.digest = (self.digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
