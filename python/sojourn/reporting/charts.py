@@ -77,6 +77,9 @@ _POINTS_OF: dict[str, Callable[[MetricSummary], tuple[float | None, Interval | N
 }
 
 
+_UNSTEADY = "; no point where there is no steady state"
+
+
 def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
     """Mean and 99th percentile of what is asked first of each kind of job, against what is swept.
 
@@ -94,9 +97,14 @@ def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
             for name, point in _POINTS_OF.items():
                 yield _curve(
                     f"{metric.name}, {name}{metric.bracketed}",
-                    _sized(kinds, size_bin),
+                    _sized(kinds, size_bin) + _UNSTEADY * any(not e.steady for e in found),
                     layout,
-                    {(_named(e, by, found), layout.place(e.case)): point(e) for e in found},
+                    {
+                        (_named(e, by, found), layout.place(e.case)): (
+                            point(e) if e.steady else (None, None)
+                        )
+                        for e in found
+                    },
                     metric,
                 )
 
