@@ -103,7 +103,8 @@ REBUILD = {"rebuild_bytes": 4 * 10**9, "simulated_ps": 10 * 10**12}
     [
         (
             [{"rebuild_ended_ps": 4 * 10**12}, {"rebuild_ended_ps": 6 * 10**12}],
-            "the rebuild was over after 5 s, at 800 MB/s for each failed disk (mean of 2 replications)",
+            "the rebuild was over after 5 s, at 800 MB/s for each failed disk"
+            " (mean of 2 replications)",
         ),
         (
             [{"rebuilt_bytes": 10**9}],

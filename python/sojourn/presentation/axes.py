@@ -98,6 +98,8 @@ class Layout:
         panel.set_xlabel(self.title)
         if not self.numeric:
             phrase = phrase_of(self.x.label) if self.x else None
+            if phrase:
+                panel.set_xlabel("")  # the words say what they are
             draw_names(panel, [*map(phrase.of if phrase else written, self.values)])
             return
         where = np.array([*self.places.values()])

@@ -99,10 +99,9 @@ def note(run: StoredRun, *said: str) -> str:
 def unsteady(found: list[Group]) -> list[str]:
     """What stands below distributions of cases without a steady state: which they are."""
     cases = [label(g.case) for g in found if not is_steady(g.sample)]
-    which = "; ".join(filter(None, dict.fromkeys(cases)))
-    if not cases:
-        return []
-    return [f"{NONE}: {which or 'this case'}; a longer run has another distribution"]
+    which = " and ".join(filter(None, dict.fromkeys(cases)))
+    said = f"{NONE}: a longer run has another distribution"
+    return [f"{which}: {said}" if which else said] if cases else []
 
 
 def draw_cdf(panel: Axes, values: Values, line: str, place: int) -> None:

@@ -54,8 +54,7 @@ def draw_points(
 
 def _draw_apart(panel: Axes, where: Sequence[float], line: str | None, colour: str) -> None:
     """Draw open triangles at the top of a panel, where they change no axis."""
-    earlier = sum(own.get_gid() == _APART for own in panel.lines)
-    height = _TOP - _BELOW * earlier
+    height = _TOP - _BELOW * _apart(panel)
     panel.plot(
         where,
         [height] * len(where),
@@ -69,7 +68,22 @@ def _draw_apart(panel: Axes, where: Sequence[float], line: str | None, colour: s
     )
 
 
+def _apart(panel: Axes) -> int:
+    """How many lines of triangles a panel has."""
+    return sum(own.get_gid() == _APART for own in panel.lines)
+
+
+def _make_room(panel: Axes) -> None:
+    """Let the axis end so far above the values that triangles do not cover any."""
+    free = min(_BELOW * _apart(panel), _MOST_ROOM)
+    if free:
+        scale = panel.yaxis.get_transform()
+        low, high = scale.transform(np.array(panel.get_ylim()))
+        panel.set_ylim(top=float(scale.inverted().transform(low + (high - low) / (1 - free))))
+
+
 _APART = "no steady state"
+_MOST_ROOM = 0.5  # of a panel's height
 
 
 def fit_axes(metric: str, row: Sequence[Axes]) -> None:
@@ -92,3 +106,4 @@ def fit_axes(metric: str, row: Sequence[Axes]) -> None:
         else:
             panel.set_ylim(0, max(panel.get_ylim()[1], 1.05 * panel.dataLim.y1))
             style.short_numbers(panel)
+        _make_room(panel)

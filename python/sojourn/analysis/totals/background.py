@@ -49,9 +49,8 @@ def _going(records: list[Record], work: BackgroundWork) -> str:
 
 
 def _rate(size_bytes: float, picoseconds: float) -> str:
-    return (
-        f"{number(size_bytes / BYTES_PER_MB / (picoseconds / PS_PER_S))} MB/s for each failed disk"
-    )
+    rate = size_bytes / BYTES_PER_MB / (picoseconds / PS_PER_S)
+    return f"{number(rate)} MB/s for each failed disk"
 
 
 def _mean(records: list[Record], name: str) -> float:
