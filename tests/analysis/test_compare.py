@@ -482,6 +482,20 @@ def test_what_a_factor_means_stands_below_the_table(command, tmp_path):
     assert "x 12: twelve times as much, / 12: a twelfth" in told
 
 
+def test_a_case_without_a_steady_state_is_named(command, tmp_path):
+    overload = {"offered_utilisation": 1.2}
+    cases = [
+        Made({"failed": failed, "load": load}, [2.0] * 9, kind=["request"] * 9, figures=figures)
+        for load in (1, 2)
+        for failed, figures in (("none", {}), (0, overload if load == 2 else {}))
+    ]
+    run = make_run(tmp_path / "r", cases)
+    told = command("compare", run.path, "--between", "failed=none,0").out
+    assert "no disk failed and disk 0 failed" in told
+    assert told.count("a case has no steady state (load 2): the difference grows") == 1
+    assert "(load 1)" not in told
+
+
 def test_the_document(command, apart):
     document = command(
         "compare", *apart, "--percentiles", "50", "--warmup", "none", "--json"
