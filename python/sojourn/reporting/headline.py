@@ -144,7 +144,8 @@ def _first_series(
 
 
 def _where(fixed: Mapping[str, Value | None]) -> str:
-    return f"At {worded(fixed.items())}, " if fixed else ""
+    start = "With" if any(map(phrase_of, fixed)) else "At"
+    return f"{start} {worded(fixed.items())}, " if fixed else ""
 
 
 def _sized(e: MetricSummary, metric: Metric, *, name: bool = False) -> str:
