@@ -141,6 +141,7 @@ class Made:
     arrived_ps: Sequence[int] | None = None
     deadline_ps: Sequence[int] | None = None
     goodput_bps: Sequence[float] | None = None
+    op: Sequence[str] | None = None
     replication: int = 0
     figures: Mapping[str, Value] = field(default_factory=dict)
 
@@ -177,6 +178,9 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
         }
         if made.deadline_ps is not None:
             columns["deadline_ps"] = np.array(made.deadline_ps, dtype=np.int64)
+        if made.op is not None:
+            ops = sorted(set(made.op))
+            columns["op"] = (np.array([ops.index(op) for op in made.op], dtype=np.uint8), ops)
         if made.goodput_bps is not None:
             columns["goodput_bps"] = np.array(made.goodput_bps, dtype=np.float64)
         rows.write(

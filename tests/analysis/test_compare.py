@@ -13,6 +13,7 @@ from scipy.stats import ks_2samp
 from conftest import IDEAL_PS, Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.analysis.comparison import between, compare
+from sojourn.analysis.comparison.difference import Difference
 from sojourn.analysis.comparison.verdict import Outcome
 from sojourn.analysis.statistics import holm, ks_distance, ks_probability, sign_flip_probability
 from sojourn.api.handles import Run
@@ -454,6 +455,45 @@ def test_a_comparison_as_a_check(command, apart, within, code):
     shown = command("compare", *apart, "--within", within)
     assert shown.code == code
     assert ("does not hold" in shown.out) is (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("per_cent", "ci95", "in_a_table", "in_a_sentence"),
+    [
+        (12.5, (10.0, 15.0), "+12.5 % [10.0, 15.0]", "12.5 % [10.0, 15.0]"),
+        (899.0, None, "+899.0 %", "899.0 %"),
+        (4_909_202.1, None, "x 49,093", "a factor of 49,093"),
+        (1400.0, (1300.0, 1500.0), "x 15 [14.0, 16.0]", "a factor of 15 [14.0, 16.0]"),
+        (-98.0, None, "-98.0 %", "98.0 %"),
+        (-99.5, (-99.6, -99.0), "/ 200 [100, 250]", "a factor of 200 [100, 250]"),
+        (-100.0, None, "-100.0 %", "100.0 %"),
+    ],
+)
+def test_large_differences_are_factors(per_cent, ci95, in_a_table, in_a_sentence):
+    difference = Difference(per_cent, ci95)
+    assert (difference.signed, str(difference)) == (in_a_table, in_a_sentence)
+
+
+def test_what_a_factor_means_stands_below_the_table(command, tmp_path):
+    cases = [Made({"load": 1}, [2.0] * 30), Made({"load": 1}, [900.0] * 30)]
+    paths = [make_run(tmp_path / str(n), [made]).path for n, made in enumerate(cases)]
+    told = " ".join(command("compare", *paths).out.split())
+    assert "x 450" in told
+    assert "x 12: twelve times as much, / 12: a twelfth" in told
+
+
+def test_a_case_without_a_steady_state_is_named(command, tmp_path):
+    overload = {"offered_utilisation": 1.2}
+    cases = [
+        Made({"failed": failed, "load": load}, [2.0] * 9, kind=["request"] * 9, figures=figures)
+        for load in (1, 2)
+        for failed, figures in (("none", {}), (0, overload if load == 2 else {}))
+    ]
+    run = make_run(tmp_path / "r", cases)
+    told = command("compare", run.path, "--between", "failed=none,0").out
+    assert "no disk failed and disk 0 failed" in told
+    assert told.count("a case has no steady state (load 2): the difference grows") == 1
+    assert "(load 1)" not in told
 
 
 def test_the_document(command, apart):

@@ -37,7 +37,7 @@ def test_the_contract_of_the_document(tmp_path):
     assert [list(entry) for entry in entries] == [
         [
             *[*KEYS, "p50", "p99.9", "p50_ci95", "p99.9_ci95"],
-            *["p50_ci95_needs", "p99.9_ci95_needs", "max", "totals", "cautions"],
+            *["p50_ci95_needs", "p99.9_ci95_needs", "max", "steady_state", "totals", "cautions"],
         ]
     ] * 6
     first = entries[0]
@@ -134,22 +134,6 @@ def test_groups_stand_in_the_order_that_is_asked_for(tmp_path):
 
     assert stands("scheme", "load") == [("B", 0.2), ("B", 0.8), ("A", 0.2), ("A", 0.8)]
     assert stands("load", "scheme") == [(0.2, "B"), (0.2, "A"), (0.8, "B"), (0.8, "A")]
-
-
-def test_how_long_a_rebuild_took_is_said(tmp_path):
-    cases = [
-        Made({"gap": gap}, [1.0], kind=["request"], replication=n, figures=figures)
-        for gap, *both in [
-            ("1s", {"rebuild_ended_ps": 4 * 10**12}, {"rebuild_ended_ps": 6 * 10**12}),
-            ("9s", {"rebuilt_blocks": 1200}, {"rebuilt_blocks": 1300}),
-        ]
-        for n, figures in enumerate(both)
-    ]
-    assert make_run(tmp_path / "r", cases).summary().told == (
-        "gap 1s: the rebuild was over after 5 s (mean of 2 replications)",
-        "gap 9s: the rebuild was not over by the end of the run; blocks done: 1,250"
-        " (mean of 2 replications)",
-    )
 
 
 def test_parts_of_a_workload_are_apart():

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.api.handles import Run
-from sojourn.presentation.plots import draw_points, kinds, targets
+from sojourn.presentation.plots import kinds, targets
+from sojourn.presentation.points import draw_points
 
 NAN = float("nan")
 SCHEMES = ("TCP+DropTail", "DCTCP", "MinTCP+pFabric")
@@ -130,6 +131,61 @@ def test_a_value_without_bound_is_left_out():
     drawn = [segment[:, 1].tolist() for segment in bars.get_segments() if segment.size]
     assert [ends for ends in drawn if not np.isnan(ends).any()] == [[1.0, 4.0]]
     assert np.isfinite(panel.dataLim.intervaly).all()
+
+
+def test_cases_without_a_steady_state_are_drawn_apart(tmp_path):
+    """At the top of the panel, on no line, and without a say in where the axis ends."""
+    overload = {"offered_utilisation": 1.0}
+    cases = [
+        Made({"disks": disks, "rate": rate}, [scale, scale], figures=overload if scale > 50 else {})
+        for disks in ("two", "three")
+        for rate, scale in ((1, 2), (2, 99), (3, 4), (4, 5000))
+    ]
+    picture = make_run(tmp_path / "r", cases).plot()
+    panel = picture.axes[0]
+    assert labels(panel) == ["two", "three"]
+    for line in ("two", "three"):
+        numbers = [value for _, value in heights(panel, line)]
+        assert np.allclose(numbers, [2, NAN, 4, NAN], equal_nan=True)
+    apart = [own for own in panel.lines if own.get_gid() == "no steady state"]
+    assert [own.get_xdata().tolist() for own in apart] == [[2, 4], [2, 4]]
+    assert {own.get_linestyle() for own in apart} == {"None"}
+    first, second = (own.get_ydata()[0] for own in apart)
+    assert 0 < second < first < 1
+    assert panel.get_ylim()[1] < 10
+    assert second * panel.get_ylim()[1] > 4
+    said = picture._supxlabel.get_text().replace("\n", " ")
+    assert "open triangles at the top: no steady state" in said
+
+
+def test_a_picture_without_any_steady_case_has_no_numbers(tmp_path):
+    overload = {"offered_utilisation": 1.5}
+    cases = [Made({"rate": rate}, [9, 9], figures=overload) for rate in (1, 2)]
+    panel = make_run(tmp_path / "r", cases).plot().axes[0]
+    assert panel.get_yticks().tolist() == []
+    assert [own.get_gid() for own in panel.lines].count("no steady state") == 1
+
+
+def test_a_distribution_without_a_steady_state_is_named(tmp_path):
+    overload = {"offered_utilisation": 1.5}
+    cases = [
+        Made({"rate": 1, "failed": failed}, [2, 3], kind=["request"] * 2, figures=figures)
+        for failed, figures in (("none", {}), (0, overload))
+    ]
+    picture = make_run(tmp_path / "r", cases).plot("cdf", x="rate")
+    assert labels(picture.axes[0]) == ["no disk failed", "disk 0 failed"]
+    said = picture._supxlabel.get_text().replace("\n", " ")
+    assert said.startswith("disk 0 failed: no steady state")
+    assert "a longer run has another distribution" in said
+
+
+def test_failed_disks_are_named_along_the_axis(tmp_path):
+    cases = [
+        Made({"failed": failed}, [2, 3], kind=["request"] * 2) for failed in ("none", 0, "[0, 3]")
+    ]
+    panel = make_run(tmp_path / "r", cases).plot().axes[0]
+    ticks = [text.get_text() for text in panel.get_xticklabels()]
+    assert ticks == ["no disk failed", "disk 0 failed", "disks 0 and 3 failed"]
 
 
 def keyed(estimate):

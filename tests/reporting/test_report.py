@@ -303,6 +303,32 @@ def test_a_report_begins_with_what_came_out(tmp_path):
     assert headline(run, run.summary()) == ""
 
 
+def test_cases_without_a_steady_state_have_no_part_in_a_report(tmp_path):
+    overload = {"offered_utilisation": 1.2}
+
+    def made(failed, rate, ms, figures):
+        axes = {"failed": failed, "rate": f"{rate}/s"}
+        return Made(axes, [ms * 1e6] * 40, kind=["request"] * 40, figures=figures)
+
+    slow = [made(0, 5, 20, {}), made(0, 20, 9000, overload)]
+    run = make_run(tmp_path / "r", [made("none", 5, 10, {}), made("none", 20, 40, {}), *slow])
+    assert headline(run, run.summary(warmup=False)) == (
+        "With no disk failed, from rate 5/s to 20/s the mean response time goes from 10 ms"
+        " to 40 ms."
+        " 1 other case has no steady state."
+    )
+    mean, _, cdf = charts(run)
+    assert [(line.label, line.y) for line in mean.lines] == [
+        ("no disk failed", [10, 40]),
+        ("disk 0 failed", [20, None]),
+    ]
+    assert mean.title == "requests; no point where there is no steady state"
+    assert "without a steady state" in cdf.title
+    run = make_run(tmp_path / "none", slow[1:])
+    said = headline(run, run.summary(warmup=False))
+    assert said == "No case has a steady state, so no number describes it."
+
+
 def test_a_papers_report_shows_its_figures(tmp_path, loads):
     out = tmp_path / "paper"
     out.mkdir()

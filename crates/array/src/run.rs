@@ -3,14 +3,14 @@
 
 use crate::case::{ArrayCase, Engine};
 use crate::device::{Op, ServiceModel, WithDevice};
-use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuilt, Scenario, Sink};
+use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuild, Rebuilt, Scenario, Sink};
 use crate::exact::Known;
 use crate::workload::{self, Request};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{
-    Bytes, Cancelled, Column, JobKind, Jobs, Keep, Metric, Progress, Report, Rows, Span, Streams,
-    Time, Vocabulary,
+    BackgroundWork, Bytes, Cancelled, Column, JobKind, Jobs, Keep, Metric, Phrase, Progress,
+    Report, Rows, Span, Streams, Time, Vocabulary,
 };
 
 /// The meaning of the rows' `ideal_ps`, as reports print it. Runs are compared in their slowdowns where
@@ -31,12 +31,44 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         bins: &[],
         note: "",
     }],
-    totals: &[],
-    told: &[&[
-        ("rebuild_ended_ps", "the rebuild was over after"),
-        ("rebuilt_blocks", "the rebuild was not over by the end of the run; blocks done:"),
-    ]],
+    totals: &[
+        share("busiest_disk_utilisation", "busiest disk busy"),
+        share("disk_utilisation", "disks busy, mean"),
+        Metric { column: "jobs_per_s", name: "IOPS", unit: "", per_unit: 1.0, shown: true },
+        Metric {
+            column: "bytes_per_s",
+            name: "throughput",
+            unit: "MB/s",
+            per_unit: 1e6,
+            shown: true,
+        },
+        Metric {
+            column: "jobs_present",
+            name: "requests in the array",
+            unit: "",
+            per_unit: 1.0,
+            shown: true,
+        },
+    ],
+    split: Some("op"),
+    background: &[BackgroundWork {
+        name: "rebuild",
+        done: "rebuilt_bytes",
+        of: "rebuild_bytes",
+        ended: "rebuild_ended_ps",
+    }],
+    phrases: &[Phrase {
+        parameter: "failed",
+        none: "no disk failed",
+        one: "disk {} failed",
+        several: "disks {} failed",
+    }],
 };
+
+/// A total that is a share, shown in per cent.
+const fn share(column: &'static str, name: &'static str) -> Metric {
+    Metric { column, name, unit: "%", per_unit: 0.01, shown: true }
+}
 
 /// The value of the rows' column `kind`.
 const KIND: &str = "request";
@@ -145,7 +177,7 @@ impl WithDevice for Run<'_> {
             rows,
             series: Rows::default(),
             averages: Rows::default(),
-            totals: case.totals(&workload, &counts, &known),
+            totals: case.totals(&workload, &counts, &known, scenario.rebuild.as_ref()),
         }))
     }
 }
@@ -280,13 +312,16 @@ impl ArrayCase {
             && ops.all(|op| self.layout.one_phase(op))
     }
 
-    /// The totals of a rebuild; its end only if that was before the last request's.
-    fn rebuilt(&self, rebuilt: &Rebuilt) -> Vec<(String, Value)> {
-        if self.rebuild.is_none() {
+    /// The totals of a rebuild, bytes and blocks of each failed disk; its end only if that was before
+    /// the last request's.
+    fn rebuilt(&self, rebuild: Option<&Rebuild>, rebuilt: &Rebuilt) -> Vec<(String, Value)> {
+        let Some(rebuild) = rebuild else {
             return Vec::new();
-        }
+        };
         let counts = [
             ("rebuilt_blocks", Some(rebuilt.blocks)),
+            ("rebuilt_bytes", Some(rebuilt.blocks * self.block.0)),
+            ("rebuild_bytes", Some(rebuild.blocks * self.block.0)),
             ("rebuild_accesses", Some(rebuilt.accesses)),
             ("rebuild_ended_ps", rebuilt.ended.map(|ended| ended.ps())),
         ];
@@ -299,6 +334,7 @@ impl ArrayCase {
         workload: &workload::Ready,
         counts: &AccessCounts,
         known: &Known,
+        rebuild: Option<&Rebuild>,
     ) -> Vec<(String, Value)> {
         let numbers = workload.numbers;
         let all = u64::from(numbers.warmup) + u64::from(numbers.requests);
@@ -327,7 +363,7 @@ impl ArrayCase {
             .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
             .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
             .chain(known.totals())
-            .chain(self.rebuilt(&counts.rebuilt))
+            .chain(self.rebuilt(rebuild, &counts.rebuilt))
             .chain(workload.notes.iter().cloned())
             .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
             .collect()

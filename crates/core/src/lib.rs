@@ -27,4 +27,4 @@ pub use run::{Cancelled, Column, Job, Jobs, Keep, Progress, Report, Rows};
 pub use size_table::{SizeTable, TableError, Unit, WORKLOADS, Workload};
 pub use time::{Span, Time};
 pub use units::{Bytes, Frequency, Rate};
-pub use vocabulary::{JobKind, Metric, SizeBin, Vocabulary};
+pub use vocabulary::{BackgroundWork, JobKind, Metric, Phrase, SizeBin, Vocabulary};

@@ -15,10 +15,40 @@ pub struct Vocabulary {
     /// All kinds of jobs, the most important first.
     pub kinds: &'static [JobKind],
     /// Totals of a case that have a separate table: a column each, of those that a run has.
+    /// `jobs_per_s`, `bytes_per_s` and `jobs_present` come from the rows.
     pub totals: &'static [Metric],
-    /// Totals of a run that are printed below its table, behind these words: the first of each list
-    /// that a run has.
-    pub told: &'static [&'static [(&'static str, &'static str)]],
+    /// The column of the rows whose values have separate lines in the table of totals, if any.
+    pub split: Option<&'static str>,
+    /// Work beside the jobs; a line below a run's table says how far it got.
+    pub background: &'static [BackgroundWork],
+    /// Parameters whose values legends put in words.
+    pub phrases: &'static [Phrase],
+}
+
+/// Work beside the jobs, by its name and the totals of a run that hold its progress.
+#[derive(Debug)]
+pub struct BackgroundWork {
+    /// Its name in a sentence.
+    pub name: &'static str,
+    /// The total that holds the bytes that are done.
+    pub done: &'static str,
+    /// The total that holds all its bytes.
+    pub of: &'static str,
+    /// The total that holds its end in picoseconds; a run in which it did not end has none.
+    pub ended: &'static str,
+}
+
+/// The words for the values of a parameter.
+#[derive(Debug)]
+pub struct Phrase {
+    /// The parameter's own name, without the table that holds it.
+    pub parameter: &'static str,
+    /// The words for the value `none`.
+    pub none: &'static str,
+    /// The words for one value, which `{}` stands for.
+    pub one: &'static str,
+    /// The words for several values, which `{}` stands for.
+    pub several: &'static str,
 }
 
 /// One kind of job, as the rows' column `kind` names it.

@@ -2,12 +2,13 @@
 
 use crate::model::MODELS;
 use serde_json::{Map, Value as Json, json};
-use sojourn_core::{JobKind, Metric, SizeBin};
+use sojourn_core::{BackgroundWork, JobKind, Metric, Phrase, SizeBin};
 
 /// The vocabularies of all models as JSON, by the models' names: `{"work": [[unit, total], ...],
 /// "percentiles": [...], "lengths": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
-/// "note"}, ...], "totals": [metric, ...], "told": [[[total, words], ...], ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a bin `{"name",
-/// "above", "upto"}` with null for no upper end.
+/// "note"}, ...], "totals": [metric, ...], "split": column or null, "background": [{"name", "done", "of", "ended"}, ...],
+/// "phrases": [{"parameter", "none", "one", "several"}, ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a
+/// bin `{"name", "above", "upto"}` with null for no upper end.
 pub fn vocabulary() -> String {
     let of_models: Map<String, Json> = MODELS
         .iter()
@@ -20,7 +21,9 @@ pub fn vocabulary() -> String {
                 "lengths": words.lengths,
                 "kinds": kinds,
                 "totals": words.totals.iter().map(metric).collect::<Vec<_>>(),
-                "told": words.told,
+                "split": words.split,
+                "background": words.background.iter().map(background).collect::<Vec<_>>(),
+                "phrases": words.phrases.iter().map(phrase).collect::<Vec<_>>(),
             });
             (model.name.to_owned(), words)
         })
@@ -48,6 +51,14 @@ fn metric(of: &Metric) -> Json {
         "per_unit": of.per_unit,
         "shown": of.shown,
     })
+}
+
+fn background(of: &BackgroundWork) -> Json {
+    json!({ "name": of.name, "done": of.done, "of": of.of, "ended": of.ended })
+}
+
+fn phrase(of: &Phrase) -> Json {
+    json!({ "parameter": of.parameter, "none": of.none, "one": of.one, "several": of.several })
 }
 
 fn bin(of: &SizeBin) -> Json {

@@ -33,6 +33,14 @@ def binary_size(size_bytes: float) -> str:
     return f"{number(size_bytes)} B"
 
 
+def rough_duration(seconds: float) -> str:
+    """A long time in the unit that suits it, as exactly as a forecast is worth: `2.3 h`."""
+    for scale, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * scale:
+            return f"{number(seconds / scale, 2)} {unit}"
+    return f"{number(seconds, 2)} s"
+
+
 def clock(seconds: float) -> str:
     """A long time in hours, minutes and seconds: `0:02:05`."""
     return str(timedelta(seconds=round(seconds)))

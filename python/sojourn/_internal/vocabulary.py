@@ -74,6 +74,11 @@ class JobKind:
         """Its sojourn time, under the name that its model gives it; None if it has no end."""
         return next((metric for metric in self.metrics if metric.column == "sojourn_ps"), None)
 
+    def ordered(self, columns: Iterable[str]) -> list[str]:
+        """Columns of metrics, the most important first; those of other kinds stay behind."""
+        own = [metric.column for metric in self.metrics]
+        return sorted(columns, key=lambda name: own.index(name) if name in own else len(own))
+
     def metric(self, column: str) -> Metric:
         """The words for a column of the rows."""
         known = {metric.column: metric for metric in self.metrics}
@@ -83,14 +88,44 @@ class JobKind:
 
 
 @dataclass(frozen=True)
+class BackgroundWork:
+    """Work beside the jobs: its name, and the totals that hold its progress and its end."""
+
+    name: str
+    done: str
+    of: str
+    ended: str
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """The words for the values of a parameter; `{}` stands for the value."""
+
+    parameter: str
+    none: str
+    one: str
+    several: str
+
+    def of(self, value: object) -> str:
+        """The words for a value: `none`, one, or several in square brackets."""
+        text = str(value)
+        if text in ("none", "[]"):
+            return self.none
+        if text.startswith("["):
+            return self.several.format(text.strip("[]").replace(", ", " and "))
+        return self.one.format(text)
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """The words of a model.
 
     `work` are the units that a benchmark counts, and for each the total of a run that holds the
     count: the first that is not zero. `percentiles`, in per cent, are shown where none are asked
     for. `lengths` are the parameters that say how many jobs arrive, or how long they are measured.
-    `totals` are those of a case that have a separate table. `told` are totals that are said
-    below a table, each with its words: of each list the first that a run has.
+    `totals` are those of a case that have a separate table, `split` the column of the rows whose
+    values have separate lines in it, if any. A line below a table says how far `background` work
+    got. `phrases` are parameters whose values legends put in words.
     """
 
     work: dict[str, str]
@@ -98,7 +133,9 @@ class Vocabulary:
     lengths: tuple[str, ...]
     kinds: dict[str, JobKind]
     totals: tuple[Metric, ...]
-    told: tuple[dict[str, str], ...]
+    split: str | None
+    background: tuple[BackgroundWork, ...]
+    phrases: tuple[Phrase, ...]
 
 
 _OTHERS = {
@@ -109,7 +146,7 @@ _TIMES = (
     Metric("sojourn_ps", "sojourn time", "ms", PS_PER_MS, shown=True),
     Metric("slowdown", "slowdown", "", 1, shown=True),
 )
-_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, (), ())
+_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, (), None, (), ())
 
 
 @cache
@@ -135,6 +172,22 @@ def of_kinds(kinds: Iterable[str]) -> Vocabulary:
     """The words of the model whose jobs are of these kinds; of none, what suits any."""
     names = set(kinds)
     return next((m for m in models().values() if names & m.kinds.keys()), _ANY)
+
+
+def phrase_of(column: str) -> Phrase | None:
+    """The words for the values of a column of the cases; None where a value stands as it is."""
+    parameter = column.rpartition(".")[2]
+    found = (own for model in models().values() for own in model.phrases)
+    return next((own for own in found if own.parameter == parameter), None)
+
+
+def worded(case: Iterable[tuple[str, object]], between: str = " ") -> str:
+    """The values of a case in a sentence: `rate 20/s, disk 0 failed`."""
+    phrases = ((name, value, phrase_of(name)) for name, value in case)
+    return ", ".join(
+        phrase.of("none" if value is None else value) if phrase else f"{name}{between}{value}"
+        for name, value, phrase in phrases
+    )
 
 
 def order(kinds: Iterable[str]) -> list[str]:
@@ -193,5 +246,7 @@ def _vocabulary(words: dict) -> Vocabulary:  # type: ignore[type-arg]
             for kind in words["kinds"]
         },
         totals=tuple(Metric(**metric) for metric in words["totals"]),
-        told=tuple(map(dict, words["told"])),
+        split=words["split"],
+        background=tuple(BackgroundWork(**work) for work in words["background"]),
+        phrases=tuple(Phrase(**phrase) for phrase in words["phrases"]),
     )

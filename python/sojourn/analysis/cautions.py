@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from sojourn._internal.units import count
+from sojourn._internal.vocabulary import worded
 from sojourn.analysis.observed import FEWEST_INSTANTS
 from sojourn.analysis.run_length import instants
 from sojourn.analysis.sample import Sample
@@ -114,15 +115,23 @@ def saturated(ledger: Ledger) -> list[str]:
     """
     found: dict[bool, list[Case]] = {}
     for record in ledger:
-        for name, value in record.figures.items():
-            if name.startswith("busiest") and isinstance(value, float):
-                is_port = name == _PORT
-                if value >= (_BUSY_PORT if is_port else _BUSY):
-                    found.setdefault(is_port, []).append(record.axes)
+        for name in never_resting(record.figures):
+            found.setdefault(name == _PORT, []).append(record.axes)
     return [
         f"a {'port' if is_port else 'station'} is busy all the time{_of(cases)}:"
         f" the load is at its capacity or over it{', or a few flows fill it' if is_port else ''}"
         for is_port, cases in found.items()
+    ]
+
+
+def never_resting(figures: Mapping[str, Value]) -> list[str]:
+    """The figures of a case that say of its busiest station that it is busy all the time."""
+    return [
+        name
+        for name, value in figures.items()
+        if name.startswith("busiest")
+        and isinstance(value, float)
+        and value >= (_BUSY_PORT if name == _PORT else _BUSY)
     ]
 
 
@@ -200,9 +209,7 @@ def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:
 
 def _of(cases: Sequence[Case]) -> str:
     """The cases by what is swept; nothing where nothing is."""
-    named = dict.fromkeys(
-        ", ".join(f"{name} {value}" for name, value in case.items()) for case in cases
-    )
+    named = dict.fromkeys(worded(case.items()) for case in cases)
     shown = [name for name in named if name]
     if not shown:
         return ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn._core import Case
 from sojourn._internal.units import PS_PER_MS, bracketed, count, number
-from sojourn._internal.vocabulary import ALL_SIZES, kind_of
+from sojourn._internal.vocabulary import ALL_SIZES, kind_of, worded
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.statistics import Values
 from sojourn.store.ledger import Ledger, Value
@@ -104,7 +104,7 @@ def lines(ledger: Ledger, estimates: Iterable[MetricSummary]) -> tuple[str, ...]
         if of_case is None:
             unknown.setdefault(str(words), set()).add(record.case)
             continue
-        case = ", ".join(f"{name} {value}" for name, value in record.axes.items())
+        case = worded(record.axes.items())
         beside = simulated.get(tuple(record.axes.items()), "")
         line = f"mean {name}{f' of {case}' if case else ''}: {_said(of_case)}{beside}"
         by_words.setdefault(str(words), {})[record.case] = line

@@ -35,6 +35,9 @@ class MetricSummary:
     other about them. `shares` says what they got, `min`, `p5`, `p50` and `p95`, and how evenly they
     share over the whole measuring window (`fairness.Shares`): `spread`, `jain` and `above_mean`,
     None where `too_short` says why these are withheld. For other metrics it is empty.
+
+    `steady` says whether the cases have a steady state (`steadiness.is_steady`): numbers of others
+    depend on how long their runs are.
     """
 
     case: dict[str, Value | None]
@@ -53,6 +56,7 @@ class MetricSummary:
     needs: dict[str, Needs] = field(default_factory=dict)
     shares: dict[str, float | None] = field(default_factory=dict)
     too_short: TooShort | None = None
+    steady: bool = True
 
     def numbers(self) -> Iterator[tuple[str, float | None, Interval | None]]:
         """The name, the value and the interval of each number that says where jobs lie."""
@@ -84,6 +88,7 @@ class MetricSummary:
             },
             **{f"{name}_ci95_needs": _needed(self.needs, name) for name in self.quantiles},
             "max": self.max,
+            "steady_state": self.steady,
         }
 
     def _fairness_needs(self) -> dict[str, object]:

@@ -37,12 +37,14 @@ class Jobs:
     where it was not measured over a window; of `RECEIVED` where it is not known. `early` marks the
     warm-up, in which no job is that has a separate window; `late` jobs with an end that were not
     done when the last one arrived. `jobs` are all of the case, of other kinds too, but those that
-    are left out beyond 5 %; `instants` are their different times of arrival.
+    are left out beyond 5 %; `instants` are their different times of arrival. `window_ps` is the
+    time from the first arrival after the warm-up to the last one, of any of them.
     """
 
     record: Record
     jobs: int
     instants: int
+    window_ps: tuple[int, int]
     size_bytes: npt.NDArray[np.int64]
     arrived_ps: npt.NDArray[np.int64]
     early: Mask
@@ -55,6 +57,7 @@ class Jobs:
             record=self.record,
             jobs=self.jobs,
             instants=self.instants,
+            window_ps=self.window_ps,
             size_bytes=self.size_bytes[chosen],
             arrived_ps=self.arrived_ps[chosen],
             early=self.early[chosen],
@@ -243,6 +246,7 @@ def _read(
         record=record,
         jobs=min(record.jobs, ceil(kept)) if ends.any() else record.jobs,
         instants=instants(arrived[ends]),
+        window_ps=_window(arrived, given_ps),
         size_bytes=rows.numbers(table["size_bytes"]),
         arrived_ps=arrived,
         early=(arrived < given_ps) & ends,
@@ -255,6 +259,12 @@ def _read(
         jobs, codes = jobs.where(order), codes[order]
     for code, label in enumerate(labels):
         yield label, jobs if len(labels) == 1 else jobs.where(codes == code)
+
+
+def _window(arrived: npt.NDArray[np.int64], warm_ps: int) -> tuple[int, int]:
+    """The first arrival after the warm-up and the last one; both the same of none."""
+    kept = arrived[arrived >= warm_ps]
+    return (int(kept.min()), int(kept.max())) if kept.size else (warm_ps, warm_ps)
 
 
 def _missed(table: pa.Table) -> Values:

@@ -2,15 +2,13 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from sojourn._internal import vocabulary
 from sojourn._internal.errors import InputError
-from sojourn._internal.units import count, duration
+from sojourn._internal.units import count
 from sojourn.analysis import cautions, exact
 from sojourn.analysis.metric_summary import (
     DIGITS,
@@ -22,8 +20,10 @@ from sojourn.analysis.metric_summary import (
 )
 from sojourn.analysis.observed import UNSTEADY
 from sojourn.analysis.sample import Group, Warmup, groups_of
-from sojourn.analysis.totals import Totals, totals
-from sojourn.analysis.unfinished import Unfinished, unfinished
+from sojourn.analysis.steadiness import is_steady
+from sojourn.analysis.totals import Totals, background, totals
+from sojourn.analysis.totals.split import Part, parts
+from sojourn.analysis.totals.unfinished import Unfinished, unfinished
 from sojourn.store import traces
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger, Value
@@ -43,7 +43,8 @@ class Summary:
     `longer` is the command that makes the runs `TIMES` as long, or what to do in its place, and
     `repeated` that for `TIMES` replications in all;
     `missing` counts the cases of the study that are not finished yet, and so are in no estimate;
-    `totals` are those of each group's cases, `received` says what came of unfinished jobs.
+    `totals` are those of each group's cases, `split` says how the jobs of groups differ by the
+    values of one column, `received` what came of unfinished jobs.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Summary:
     warmup: Warmup
     missing: int
     totals: tuple[Totals, ...]
+    split: tuple[Part, ...]
     received: tuple[Unfinished, ...]
     estimates: tuple[MetricSummary, ...]
 
@@ -75,10 +77,18 @@ class Summary:
         """What stands beside an estimate: totals, what came of unfinished jobs, cautions."""
         of = estimate.case, estimate.kind
         received = [own.flat() for own in self.received if (own.case, own.kind) == of]
-        beside: dict[str, object] = {"totals": self.totals_of(estimate.case)}
+        beside: dict[str, Any] = {"totals": self.totals_of(estimate.case)}
         if received:
             beside["received_of_unfinished"] = received[0]
+        for part in self._parts_of(estimate):
+            beside.setdefault(f"by_{part.column}", {})[part.value] = part.flat()
         return {**beside, "cautions": list(self.cautions)}
+
+    def _parts_of(self, estimate: MetricSummary) -> list[Part]:
+        """How the jobs of an estimate differ by a column: beside what is asked first of them."""
+        of = estimate.case, estimate.kind, estimate.bin, estimate.metric
+        own = [(part, part.estimate) for part in self.split]
+        return [part for part, e in own if (part.case, e.kind, e.bin, e.metric) == of]
 
     def totals_of(self, case: Mapping[str, Value | None]) -> dict[str, float]:
         """The totals of a group's cases, by name."""
@@ -131,8 +141,7 @@ class Summary:
             record: dict[str, object] = _beside(flat, estimate.case)
             for name, value in flat.items():
                 if name.endswith("ci95"):
-                    low, high = value if isinstance(value, list) else (None, None)
-                    record |= {f"{name}_low": low, f"{name}_high": high}
+                    record |= {f"{name}{end}": of for end, of in _ends(value).items()}
                 elif name.endswith("ci95_needs"):
                     needs = value if isinstance(value, dict) else {}
                     record |= {f"{name}_{of}": needs.get(of) for of in ("jobs", "replications")}
@@ -141,8 +150,18 @@ class Summary:
                     record["fairness_needs_window_s"] = needs.get("window_s")
                 else:
                     record[name] = value
+            for part in self._parts_of(estimate):
+                for name, value in part.flat().items():
+                    ends = {"": value} if not name.endswith("ci95") else _ends(value)
+                    record |= {f"{part.value}_{name}{end}": of for end, of in ends.items()}
             records.append(record | self.totals_of(estimate.case))
         return records
+
+
+def _ends(interval: object) -> dict[str, object]:
+    """The ends of an interval by what stands behind its name, None where there is none."""
+    low, high = interval if isinstance(interval, list) else (None, None)
+    return {"_low": low, "_high": high}
 
 
 def _beside(own: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
@@ -196,12 +215,12 @@ def summarise(
         found = [*_of_group(group, chosen_percentiles)]
         received.append(unfinished(group))
         together.append({part.case for part in group.sample.parts})
-        records = {part.record.key: part.record for part in group.sample.parts}
-        found_totals[tuple(group.case.values())] = totals(group.case, group.kind, records.values())
-        if cautions.grows(group.sample):
+        found_totals[tuple(group.case.values())] = totals(group)
+        if grows := cautions.grows(group.sample):
             growing.append(group.case)
             found = [replace(e, needs=dict.fromkeys(e.needs, UNSTEADY)) for e in found]
-        estimates += found
+        steady = is_steady(group.sample, grows=grows)
+        estimates += [replace(e, steady=steady) for e in found]
     timed = [e.n for e in estimates if e.metric == "slowdown"]
     kinds = {e.kind for e in estimates}
     return Summary(
@@ -211,7 +230,7 @@ def summarise(
         by=tuple(column.label for column in chosen),
         percentiles=tuple(percentile_name(percentile) for percentile in chosen_percentiles),
         ideals=ideals(run.ledger),
-        told=tuple(_told(run.ledger, kinds)),
+        told=tuple(background.lines(run.ledger, kinds)),
         analysis=exact.lines(run.ledger, estimates),
         cautions=(
             *cautions.of_run(run),
@@ -222,6 +241,7 @@ def summarise(
         warmup=warmup,
         missing=run.missing,
         totals=tuple(own for own in found_totals.values() if own.values),
+        split=tuple(parts(run, chosen, chosen_percentiles, warmup)),
         received=tuple(own for own in received if own),
         estimates=tuple(estimates),
     )
@@ -257,7 +277,7 @@ def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[MetricSumm
     kind = vocabulary.kind_of(group.kind)
     for size_bin, ends in bins_of(kind, [group.sample]).items():
         jobs = group.sample.between(*ends)
-        for metric in group.sample.metrics():
+        for metric in kind.ordered(group.sample.metrics()):
             yield metric_summary(group, size_bin, metric, jobs, percentiles)
 
 
@@ -268,22 +288,6 @@ def bins_of_groups(groups: Sequence[Group]) -> dict[str, tuple[float, float]]:
         samples = [group.sample for group in groups if group.kind == kind]
         found |= bins_of(vocabulary.kind_of(kind), samples)
     return found
-
-
-def _told(ledger: Ledger, kinds: Iterable[str]) -> Iterator[str]:
-    """The totals of each case that its model's users ask for, the mean of its replications."""
-    for names in vocabulary.of_kinds(kinds).told:
-        found: dict[tuple[int, str], list[float]] = {}
-        for record in ledger:
-            if name := next((name for name in names if name in record.figures), None):
-                found.setdefault((record.case, name), []).append(float(record.figures[name]))
-        axes = {record.case: record.axes for record in ledger}
-        for (case, name), values in found.items():
-            where = ", ".join(f"{axis} {value}" for axis, value in axes[case].items())
-            mean = float(np.mean(values))
-            number = duration(mean) if name.endswith("_ps") else f"{mean:,.0f}"
-            often = f" (mean of {count(len(values), 'replication')})" if len(values) > 1 else ""
-            yield f"{where}: {names[name]} {number}{often}" if where else f"{names[name]} {number}"
 
 
 def ideals(ledger: Ledger) -> tuple[str, ...]:

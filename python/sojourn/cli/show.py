@@ -39,8 +39,9 @@ def show(
 ) -> None:
     """Show what is measured of the jobs of a RUN directory, by group, kind and size of job.
 
-    Of flows the slowdown and the completion time, of requests to disks the response time, of mail
-    the delay.
+    Flows have a slowdown and a completion time, requests to disks a response time, mail a delay. A
+    second table has totals of each case: drops and memory of a fabric; utilisation, IOPS, MB/s and
+    mean queue depth of an array, and below it reads apart from writes.
     """
     from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table

@@ -3,7 +3,7 @@
 from sojourn._internal.units import PS_PER_MS, count
 from sojourn.planning import Candidate, Choice
 from sojourn.presentation import style
-from sojourn.presentation.plots import Point, draw_points
+from sojourn.presentation.points import Point, draw_points
 from sojourn.presentation.style import Picture
 
 

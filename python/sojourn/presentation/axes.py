@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import number, numbers
-from sojourn._internal.vocabulary import kind_of
+from sojourn._internal.vocabulary import kind_of, phrase_of, worded
 from sojourn.presentation import style
 from sojourn.store.columns import Column, Columns, groups
 from sojourn.store.ledger import Ledger, Value, written
@@ -57,7 +57,7 @@ class Layout:
         if by is None:
             by = [name for name in columns.apart if axis is None or name != axis.name]
         values = _values(run.ledger, axis.name) if axis else []
-        found = numbers(values) if values else None
+        found = numbers(values) if axis and values and not phrase_of(axis.label) else None
         where = found[0] if found else [float(place) for place in range(len(values))]
         return Layout(
             x=axis,
@@ -97,7 +97,10 @@ class Layout:
         """Label the axis and put its ticks at the values where there is room."""
         panel.set_xlabel(self.title)
         if not self.numeric:
-            draw_names(panel, [*map(written, self.values)])
+            phrase = phrase_of(self.x.label) if self.x else None
+            if phrase:
+                panel.set_xlabel("")  # the words say what they are
+            draw_names(panel, [*map(phrase.of if phrase else written, self.values)])
             return
         where = np.array([*self.places.values()])
         places = where
@@ -119,8 +122,16 @@ def draw_names(panel: Axes, names: Sequence[str]) -> None:
 
 
 def label(case: Mapping[str, Value | None], kind: str = "") -> str:
-    """What a line is called: names stand alone, quantities and switches with their column."""
-    parts = [v if _stands_alone(v) else f"{name} = {written(v)}" for name, v in case.items()]
+    """What a line is called: names stand alone, quantities and switches with their column.
+
+    Values for which a model has words stand as these: `disk 0 failed`.
+    """
+    parts = [
+        value
+        if _stands_alone(value) and not phrase_of(name)
+        else worded([(name, written(value))], " = ")
+        for name, value in case.items()
+    ]
     return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])
 
 

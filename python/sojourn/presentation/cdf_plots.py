@@ -7,6 +7,7 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.vocabulary import GOODPUT, kind_of
 from sojourn.analysis.sample import Group, Warmup, groups_of
 from sojourn.analysis.statistics import Values
+from sojourn.analysis.steadiness import NONE, is_steady
 from sojourn.analysis.summary import incomplete
 from sojourn.presentation import style
 from sojourn.presentation.axes import Layout, label
@@ -93,6 +94,14 @@ def steps(values: Values) -> tuple[Values, Values]:
 def note(run: StoredRun, *said: str) -> str:
     """What stands small below a picture."""
     return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
+
+
+def unsteady(found: list[Group]) -> list[str]:
+    """What stands below distributions of cases without a steady state: which they are."""
+    cases = [label(g.case) for g in found if not is_steady(g.sample)]
+    which = " and ".join(filter(None, dict.fromkeys(cases)))
+    said = f"{NONE}: a longer run has another distribution"
+    return [f"{which}: {said}" if which else said] if cases else []
 
 
 def draw_cdf(panel: Axes, values: Values, line: str, place: int) -> None:

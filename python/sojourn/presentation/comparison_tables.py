@@ -5,7 +5,7 @@ from io import StringIO
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, number
-from sojourn._internal.vocabulary import Metric, kind_of, size, sizes
+from sojourn._internal.vocabulary import Metric, kind_of, size, sizes, worded
 from sojourn.analysis import algorithms
 from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MAX, MEAN, Difference
@@ -52,9 +52,7 @@ def _lines(comparison: MetricComparison, names: list[str]) -> list[list[str]]:
 def _apart(difference: Difference | None) -> str:
     if difference is None:
         return "-"
-    if difference.ci95 is None:
-        return f"{difference.per_cent:+.1f} %"
-    return f"{difference.per_cent:+.1f} % {bracketed(difference.ci95)}"
+    return difference.signed
 
 
 def _numbers(estimate: MetricSummary, metric: Metric) -> list[str]:
@@ -72,7 +70,7 @@ def _numbers(estimate: MetricSummary, metric: Metric) -> list[str]:
 def _notes(found: Comparisons, names: list[str], within: float | None) -> list[str]:
     methods = dict.fromkeys(c.method for c in found if c.method)
     lines = [
-        f"difference: per cent of {names[0]}",
+        f"difference: per cent of {names[0]}" + (FACTORS if _has_factors(found) else ""),
         "KS: Kolmogorov-Smirnov distance, the largest between the two distribution functions;"
         " jobs that did not finish count as longer than all others",
         *(f"[ , ] of differences: 95 % interval, {method}" for method in methods),
@@ -95,6 +93,14 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
     return lines
 
 
+FACTORS = "; x 12: twelve times as much, / 12: a twelfth"
+"""How large differences are written."""
+
+
+def _has_factors(found: Comparisons) -> bool:
+    return any(own and own.is_factor for of in found for own in of.differences.values())
+
+
 def _algorithms(found: Comparisons, names: list[str]) -> list[str]:
     """The users' classes of both runs, and in what they differ."""
     both = found.algorithms
@@ -111,7 +117,7 @@ def _algorithms(found: Comparisons, names: list[str]) -> list[str]:
 
 
 def _where(comparison: MetricComparison) -> str:
-    case = [f"{name} = {value}" for name, value in comparison.case.items()]
+    case = [worded(comparison.case.items(), " = ")] if comparison.case else []
     kind = kind_of(comparison.a.kind)
     metric = kind.metric(comparison.a.metric)
     return ", ".join([*case, kind.label, sizes(comparison.a.bin), metric.name])

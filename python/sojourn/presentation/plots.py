@@ -3,10 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.vocabulary import (
@@ -25,17 +23,16 @@ from sojourn._internal.vocabulary import (
 from sojourn.analysis import fairness
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.sample import Warmup
-from sojourn.analysis.statistics import Interval, Values
+from sojourn.analysis.statistics import Values
 from sojourn.analysis.summary import bins_of_groups, ideals, summarise
 from sojourn.presentation import style
-from sojourn.presentation.axes import LOG_FROM, Layout, draw_names, label
-from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, lines_at, note
+from sojourn.presentation.axes import Layout, draw_names, label
+from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, lines_at, note, unsteady
 from sojourn.presentation.fairness import draw as draw_fairness
+from sojourn.presentation.points import UNSTEADY, Point, as_point, draw_points, fit_axes
 from sojourn.presentation.style import Picture
 from sojourn.store import rows
 from sojourn.store.stored_run import StoredRun
-
-Point: TypeAlias = tuple[float, float, float]
 
 
 def draw(
@@ -113,12 +110,14 @@ def _estimates(run: StoredRun, layout: Layout, warmup: Warmup, metric: str) -> P
     words = kinds[0].metric(metric)
     points = _POINTS if metric != MISSED else {"{}": _POINTS["mean {}"]}
     there = any(e.ci95 or e.quantiles_ci95["p99"] for e in estimates)
-    said = note(run, _BARS if there else _NO_BARS, *_notes(kinds, metric, summary.ideals))
+    unsteady = [] if all(e.steady for e in estimates) else [UNSTEADY]
+    bars = _BARS if there else _NO_BARS
+    said = note(run, *unsteady, bars, *_notes(kinds, metric, summary.ideals))
     if layout.x is None:
         picture, (row,) = style.panels(1, len(points), run.title, said)
         for panel, (name, point) in zip(row, points.items(), strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
-                drawn = [(float(bins.index(e.bin)), _scaled(point(e), words)) for e in of_line]
+                drawn = [(float(bins.index(e.bin)), _drawn(e, point, words)) for e in of_line]
                 draw_points(panel, drawn, line, style.look(place) | {"linestyle": ""})
             draw_names(panel, [sizes(size_bin).removeprefix("sizes ") for size_bin in bins])
             panel.set_xlabel(f"size of the {kinds[0].label}" if len(bins) > 1 else "")
@@ -140,7 +139,7 @@ def _estimates(run: StoredRun, layout: Layout, warmup: Warmup, metric: str) -> P
         for panel, column in zip(row, columns, strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
                 drawn = [
-                    (layout.place(e.case), _scaled(point(e), words))
+                    (layout.place(e.case), _drawn(e, point, words))
                     for e in of_line
                     if _is_in(e, *column)
                 ]
@@ -184,7 +183,7 @@ def _cdf(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warmup)
     }
     _occurring({size_bin for _, size_bin in panels})
     ideal = ideals(run.ledger) if any(m.column == "slowdown" for m, _ in panels) else ()
-    picture, (row,) = style.panels(1, len(panels), title, note(run, *ideal))
+    picture, (row,) = style.panels(1, len(panels), title, note(run, *unsteady(found), *ideal))
     places = {
         line: place
         for place, line in enumerate(dict.fromkeys(n for p in panels.values() for n in p))
@@ -252,56 +251,22 @@ def kinds(run: StoredRun) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if there.get(kind))
 
 
-def _point(value: float | None, ci95: Interval | None) -> Point:
-    """A value and the ends of its interval, which are the value itself where there is none."""
-    middle = np.nan if value is None else value
-    return middle, *(ci95 or (middle, middle))
-
-
-def draw_points(
-    panel: Axes, points: Sequence[tuple[float, Point]], line: str, look: dict[str, Any]
-) -> None:
-    """Draw the line of that name: values with their intervals, from left to right."""
-    if points:
-        where, middle, low, high = np.array([(x, *point) for x, point in sorted(points)]).T
-        # Neither bars nor their ends where there is no interval.
-        has = np.isfinite(middle) & (low < high)
-        bars = np.full((2, has.size), np.nan)
-        bars[:, has] = middle[has] - low[has], high[has] - middle[has]
-        drawn = np.clip(bars, 0, None) if has.any() else None
-        panel.errorbar(where, middle, drawn, capsize=2, label=line, **look)
-
-
-def fit_axes(metric: str, row: Sequence[Axes]) -> None:
-    """Let value axes begin where their metric does, logarithmic if one of them spans a wide range.
-
-    A slowdown begins at 1, the ideal, which is marked; others at 0.
-    """
-    ends = [panel.dataLim.intervaly for panel in row if panel.has_data()]
-    low, high = min((end[0] for end in ends), default=0), max((end[1] for end in ends), default=0)
-    for panel in row:
-        if metric == "slowdown":
-            panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-            if high >= LOG_FROM:
-                style.logarithmic(panel, "y", start=1)
-        elif 0 < LOG_FROM * low < high:
-            style.logarithmic(panel, "y")
-        else:
-            panel.set_ylim(0, max(panel.get_ylim()[1], 1.05 * panel.dataLim.y1))
-            style.short_numbers(panel)
-
-
 _BARS = "bars: 95 % intervals, where the run is long enough for one"
 _NO_BARS = "no 95 % intervals: no run is long enough for one"
 _POINTS: Mapping[str, Callable[[MetricSummary], Point]] = {
-    "mean {}": lambda e: _point(e.mean, e.ci95),
-    "99th percentile of\n{}": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),
+    "mean {}": lambda e: as_point(e.mean, e.ci95),
+    "99th percentile of\n{}": lambda e: as_point(e.quantiles["p99"], e.quantiles_ci95["p99"]),
 }
 _LACKING = {MISSED: "has a deadline"}
 
 
-def _scaled(point: Point, words: Metric) -> Point:
-    middle, low, high = (value / words.per_unit for value in point)
+def _drawn(
+    e: MetricSummary, point: Callable[[MetricSummary], Point], words: Metric
+) -> Point | None:
+    """A number in its unit; None of a case without a steady state, which has no number."""
+    if not e.steady:
+        return None
+    middle, low, high = (value / words.per_unit for value in point(e))
     return middle, low, high
 
 

@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from itertools import chain, groupby
 from math import inf
 
 from sojourn._internal.terminal import print_lines, print_table
-from sojourn._internal.units import BYTES_PER_MB, bracketed, count, factor, number
+from sojourn._internal.units import count, factor, number
 from sojourn._internal.vocabulary import (
     ALL_SIZES,
     GOODPUT,
@@ -25,7 +24,9 @@ from sojourn.analysis.fairness import STATISTICS
 from sojourn.analysis.metric_summary import MEAN, MetricSummary
 from sojourn.analysis.observed import Needs
 from sojourn.analysis.summary import TIMES, Summary, incomplete
-from sojourn.analysis.totals import asked
+from sojourn.presentation.table import INTERVAL, Table, cell, interval
+from sojourn.presentation.totals_tables import notes as notes_of_totals
+from sojourn.presentation.totals_tables import received, split, totals
 from sojourn.store.ledger import written
 
 
@@ -59,10 +60,7 @@ def notes(summary: Summary) -> list[str]:
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
     if any(estimate.metric == MISSED for estimate in summary):
         lines.append("missed: jobs with a deadline that were not done by then, unfinished ones too")
-    if summary.totals:
-        lines.append(
-            "totals: counts are the mean of the runs, memory is the most that waited in one"
-        )
+    lines += notes_of_totals(summary)
     if summary.missing:
         lines.append(incomplete(summary.missing))
     return [*lines, *(f"caution: {line}" for line in summary.cautions)]
@@ -162,18 +160,6 @@ def html(summary: Summary) -> str:
     return "".join(written) + said
 
 
-@dataclass(frozen=True)
-class Table:
-    """Heads, how many of the last columns are numbers, and for each group its lines of cells.
-
-    Labels stand on a group's first line.
-    """
-
-    heads: list[str]
-    numbers: int
-    groups: list[list[list[str]]]
-
-
 def tables(summary: Summary) -> list[Table]:
     """A table for all kinds of job of which the same is asked, the most important kinds first."""
     together: dict[tuple[Metric, ...], list[JobKind]] = {}
@@ -183,37 +169,7 @@ def tables(summary: Summary) -> list[Table]:
         (_goodputs if metrics[0].column == GOODPUT else _times)(summary, metrics, kinds)
         for metrics, kinds in together.items()
     ]
-    return [*of_jobs, *_received(summary), *_totals(summary)]
-
-
-def _received(summary: Summary) -> list[Table]:
-    """How much of unfinished jobs was received, where that is known."""
-    if not summary.received:
-        return []
-    lines = []
-    for own in summary.received:
-        case = ["" if value is None else written(value) for value in own.case.values()]
-        sizes = [own.mean, *own.quantiles.values()]
-        cells = [f"{own.n:,}", *(number(size / BYTES_PER_MB) for size in sizes)]
-        lines.append([*case, kind_of(own.kind).label, *cells, number(100 * own.share)])
-    heads = ["n", "received, mean [MB]", *summary.received[0].quantiles, "of their size [%]"]
-    return [Table([*summary.by, "unfinished", *heads], len(heads), [lines])]
-
-
-def _totals(summary: Summary) -> list[Table]:
-    """The totals of each case, where its model's users ask for some."""
-    named = {name for own in summary.totals for name in own.values}
-    metrics = [metric for kind in _kinds(summary)[:1] for metric in asked(kind)]
-    metrics = [metric for metric in metrics if metric.column in named]
-    if not metrics:
-        return []
-    lines = []
-    for own in summary.totals:
-        case = ["" if value is None else written(value) for value in own.case.values()]
-        cells = [_cell(own.values.get(metric.column), metric) for metric in metrics]
-        lines.append([*case, f"{own.runs:,}", *cells])
-    heads = [*summary.by, "runs", *(metric.title for metric in metrics)]
-    return [Table(heads, len(metrics) + 1, [lines])]
+    return [*of_jobs, *received(summary), *totals(summary), *split(summary)]
 
 
 def _kinds(summary: Summary) -> list[str]:
@@ -255,14 +211,14 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
             *([kind if (case, kind) != before else ""] if named else []),
             *([size(main.bin)] if sizes else []),
             *(f"{count:,}" for count in (main.n, main.unfinished, main.warmup)),
-            _cell(main.mean, first),
-            *([_interval(main, first)] if intervals else []),
-            *(_cell(quantile, first) for quantile in main.quantiles.values()),
-            _cell(main.max, first),
+            cell(main.mean, first),
+            *([interval(main, first)] if intervals else []),
+            *(cell(quantile, first) for quantile in main.quantiles.values()),
+            cell(main.max, first),
         ]
         for metric in others:
-            cells.append(_cell(found[metric.column].mean, metric))
-            cells += [_cell(found[metric.column].quantiles[name], metric) for name in last]
+            cells.append(cell(found[metric.column].mean, metric))
+            cells += [cell(found[metric.column].quantiles[name], metric) for name in last]
         cells += [_mean(missed, kinds[0].metric(MISSED)) if missed else "-"] if deadlines else []
         if before and case == before[0]:
             groups[-1].append([*("" for _ in case), *cells])
@@ -271,7 +227,7 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
         before = case, kind
     numbers = [
         *("n", "unfinished", "warm-up", f"{first.name} mean{first.bracketed}"),
-        *([_INTERVAL] if intervals else []),
+        *([INTERVAL] if intervals else []),
         *(*summary.percentiles, "max"),
         *(
             name
@@ -299,15 +255,15 @@ def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKi
         known = {**estimate.shares, **estimate.quantiles, "max": estimate.max}
         cells = [
             f"{estimate.n:,}",
-            _cell(estimate.mean, metric),
-            *([_interval(estimate, metric)] if intervals else []),
-            *(_cell(known[name], metric) for name in names),
+            cell(estimate.mean, metric),
+            *([interval(estimate, metric)] if intervals else []),
+            *(cell(known[name], metric) for name in names),
             *("-" if v is None else number(v) for v in map(known.get, STATISTICS)),
         ]
         kind = [kind_of(estimate.kind).label] if named else []
         lines.append([[*_case(estimate), *kind, *cells]])
     heads = [*summary.by, *(["kind"] if named else []), "n"]
-    heads += [f"{metric.name} mean{metric.bracketed}", *([_INTERVAL] if intervals else [])]
+    heads += [f"{metric.name} mean{metric.bracketed}", *([INTERVAL] if intervals else [])]
     return Table([*heads, *names, *EVENNESS], len(names) + 5 + intervals, lines)
 
 
@@ -315,16 +271,5 @@ EVENNESS = ("p95/p5", "Jain", "above mean")
 """The heads of the columns that say how evenly long flows share (`STATISTICS`)."""
 
 
-_INTERVAL = "95 % interval"
-
-
 def _mean(estimate: MetricSummary, metric: Metric) -> str:
-    return f"{_cell(estimate.mean, metric)} {_interval(estimate, metric)}".rstrip()
-
-
-def _interval(estimate: MetricSummary, metric: Metric) -> str:
-    return bracketed(estimate.ci95, metric.per_unit) if estimate.ci95 else ""
-
-
-def _cell(value: float | None, metric: Metric) -> str:
-    return "-" if value is None else number(value / metric.per_unit)
+    return f"{cell(estimate.mean, metric)} {interval(estimate, metric)}".rstrip()

@@ -16,6 +16,7 @@ from sojourn._internal.vocabulary import (
 )
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.statistics import Interval, Values
+from sojourn.analysis.steadiness import is_steady
 from sojourn.analysis.summary import bins_of_groups, summarise
 from sojourn.presentation.axes import LOG_FROM, Layout, label
 from sojourn.presentation.cdf_plots import groups_at
@@ -77,6 +78,10 @@ _POINTS_OF: dict[str, Callable[[MetricSummary], tuple[float | None, Interval | N
 }
 
 
+_UNSTEADY = "; no point where there is no steady state"
+_GROWING = "; without a steady state, a longer run gives another one"
+
+
 def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
     """Mean and 99th percentile of what is asked first of each kind of job, against what is swept.
 
@@ -94,9 +99,14 @@ def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
             for name, point in _POINTS_OF.items():
                 yield _curve(
                     f"{metric.name}, {name}{metric.bracketed}",
-                    _sized(kinds, size_bin),
+                    _sized(kinds, size_bin) + _UNSTEADY * any(not e.steady for e in found),
                     layout,
-                    {(_named(e, by, found), layout.place(e.case)): point(e) for e in found},
+                    {
+                        (_named(e, by, found), layout.place(e.case)): (
+                            point(e) if e.steady else (None, None)
+                        )
+                        for e in found
+                    },
                     metric,
                 )
 
@@ -151,6 +161,7 @@ def _distributions(run: StoredRun, layout: Layout) -> Iterator[Chart]:
     _, found = groups_at(run, layout, None, warmup=True)
     for metric, kinds in _asked({g.kind for g in found}).items():
         own = [g for g in found if g.kind in kinds]
+        grows = _GROWING * (not all(is_steady(g.sample) for g in own))
         for size_bin, ends in bins_of_groups(own).items():
             samples = {
                 label(g.case, g.kind if len(kinds) > 1 else "")
@@ -159,7 +170,7 @@ def _distributions(run: StoredRun, layout: Layout) -> Iterator[Chart]:
             }
             samples = {name: v for name, v in samples.items() if np.isfinite(v).any()}
             if samples:
-                yield _cdf(metric, f"{_sized(kinds, size_bin)}{where}", kinds, samples)
+                yield _cdf(metric, f"{_sized(kinds, size_bin)}{where}{grows}", kinds, samples)
 
 
 def _cdf(metric: Metric, title: str, kinds: Sequence[str], samples: dict[str, Values]) -> Chart:

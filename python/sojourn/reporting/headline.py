@@ -3,8 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sojourn._internal.units import bracketed, number, numbers
-from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
+from sojourn._internal.units import bracketed, count, number, numbers
+from sojourn._internal.vocabulary import (
+    ALL_SIZES,
+    GOODPUT,
+    JobKind,
+    Metric,
+    phrase_of,
+    whole,
+    worded,
+)
 from sojourn.analysis.comparison import between
 from sojourn.analysis.comparison.verdict import Outcome
 from sojourn.analysis.metric_summary import MetricSummary
@@ -20,6 +28,7 @@ def headline(run: StoredRun, summary: Summary) -> str:
 
     It is about what is asked first of the most important kind of job: which of several names is the
     best and by how much, else from where to where it goes along the axis, else how large it is.
+    Cases without a steady state are counted and have no part in it.
 
     Args:
         run: the run.
@@ -37,13 +46,26 @@ def headline(run: StoredRun, summary: Summary) -> str:
         for e in summary
         if (e.kind, e.bin, e.metric) == (kinds[0].name, ALL_SIZES, metric.column) and e.n
     ]
+    steady = [e for e in found if e.steady]
+    if found and not steady:
+        return "No case has a steady state, so no number describes it."
+    said = _of_steady(run, steady, kinds[0])
+    others = len(found) - len(steady)
+    if said and others:
+        said += (
+            f" {count(others, 'other case')} {'has' if others == 1 else 'have'} no steady state."
+        )
+    return said
+
+
+def _of_steady(run: StoredRun, found: Sequence[MetricSummary], kind: JobKind) -> str:
     layout = Layout.of(run, None, None)
     names = _names(run, layout)
-    if names and (said := _best(run, layout, names, found, metric)):
+    if names and (said := _best(run, layout, names, found, kind.main)):
         return said
     if layout.x and layout.numeric and len(found) > 1:
-        return _along(layout, found, metric)
-    return f"{_sized(found[0], metric)} ({found[0].n:,} {kinds[0].plural})." if found else ""
+        return _along(layout, found, kind.main)
+    return f"{_sized(found[0], kind.main)} ({found[0].n:,} {kind.plural})." if found else ""
 
 
 def _names(run: StoredRun, layout: Layout) -> Column | None:
@@ -84,18 +106,20 @@ def _best(
     if verdict is None:
         return ""
     where = _where(fixed)
+    phrase = phrase_of(names.label)
+    called = [phrase.of(value) if phrase else value for value in values]
     said = verdict.sentence.partition(": ")[2]
     if verdict.outcome in (Outcome.CHANCE, Outcome.UNKNOWN):
         means = sorted(e.mean or 0 for e in found)
         low, high = (number(end / metric.per_unit) for end in (means[0], means[-1]))
         return (
             f"{where}mean {metric.name} is {low} to {high} {metric.unit}".rstrip()
-            + f"; of the two best, {values[1]} and {values[0]}: {said}."
+            + f"; of the two best, {called[1]} and {called[0]}: {said}."
         )
     ends = "highest" if more_is_better else "lowest"
     return (
-        f"{where}{values[1]} has the {ends} mean {_sized(best, metric, name=True)}."
-        f" Against the next, {values[0]}: {said}."
+        f"{where}{called[1]} has the {ends} mean {_sized(best, metric, name=True)}."
+        f" Against the next, {called[0]}: {said}."
     )
 
 
@@ -120,7 +144,8 @@ def _first_series(
 
 
 def _where(fixed: Mapping[str, Value | None]) -> str:
-    return f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, " if fixed else ""
+    start = "With" if any(map(phrase_of, fixed)) else "At"
+    return f"{start} {worded(fixed.items())}, " if fixed else ""
 
 
 def _sized(e: MetricSummary, metric: Metric, *, name: bool = False) -> str:

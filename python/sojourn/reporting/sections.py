@@ -10,7 +10,8 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.units import number
 from sojourn.analysis.algorithms import Algorithm, algorithms, facts
 from sojourn.analysis.summary import summarise
-from sojourn.presentation.tables import Table, notes, tables
+from sojourn.presentation.table import Table
+from sojourn.presentation.tables import notes, tables
 from sojourn.reporting.charts import Chart, charts
 from sojourn.reporting.headline import headline
 from sojourn.reporting.series import series

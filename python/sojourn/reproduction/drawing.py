@@ -15,7 +15,7 @@ from sojourn.presentation import style
 from sojourn.presentation.axes import Layout
 from sojourn.presentation.cdf_plots import steps
 from sojourn.presentation.fairness import draw_statistic, finish_panel
-from sojourn.presentation.plots import draw_points, fit_axes
+from sojourn.presentation.points import draw_points, fit_axes
 from sojourn.presentation.style import Picture
 from sojourn.reproduction.days import draw_day
 from sojourn.reproduction.papers import Figure, Panel

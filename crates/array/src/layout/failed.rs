@@ -28,6 +28,61 @@ impl Failed {
     }
 }
 
+/// The disk of an array that has failed, if one has: of a layout that is simulated with one at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FailedDisk(Option<u16>);
+
+/// The message for a list of disks where a layout has one failed disk at most.
+const ONE_FAILED: &str = "one disk such as 0, or \"none\": RAID 5 and RAID 1 survive one failed disk; \
+                          several are simulated for raid6 and erasure alone";
+
+impl FailedDisk {
+    /// The disk that has failed.
+    pub(super) fn disk(self) -> Option<u16> {
+        self.0
+    }
+
+    /// The disk that has failed, as a list.
+    pub(super) fn disks(&self) -> &[u16] {
+        self.0.as_slice()
+    }
+
+    /// Refuses a failed disk with a number that no disk has.
+    pub(super) fn check(self, disks: u16) -> Result<(), Refusal> {
+        match self.0 {
+            Some(failed) if failed >= disks => {
+                Err(Refusal::of(&failed, format!("a disk from 0 to {}", disks - 1)).under("failed"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Setting for FailedDisk {
+    fn expected() -> String {
+        Option::<u16>::expected()
+    }
+
+    fn shape() -> Shape {
+        Option::<u16>::shape()
+    }
+
+    fn read(value: &Value) -> Result<FailedDisk, Refusal> {
+        match value {
+            Value::List(_) => Err(Refusal::value(value, ONE_FAILED)),
+            disk => Option::read(disk).map(FailedDisk),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        self.0.write()
+    }
+
+    fn absent() -> Option<FailedDisk> {
+        Some(FailedDisk(None))
+    }
+}
+
 impl Setting for Failed {
     fn expected() -> String {
         FAILED.to_owned()

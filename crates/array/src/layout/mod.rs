@@ -23,7 +23,7 @@ mod single;
 pub(crate) use access_plan::Phase;
 pub use access_plan::{Access, AccessPlan, Approach};
 pub use erasure::{Erasure, ReadFrom};
-pub use failed::Failed;
+pub use failed::{Failed, FailedDisk};
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
 pub use raid0::Raid0;
 pub use raid01::Raid01;
@@ -200,16 +200,6 @@ fn check_pairs(disks: u16) -> Result<(), Refusal> {
             let expected = format!("an even number from 2 to {MAX_DISKS}");
             Err(Refusal::of(&disks, expected).under("disks"))
         }
-    }
-}
-
-/// Refuses a failed disk with a number that no disk has.
-fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
-    match failed {
-        Some(failed) if failed >= disks => {
-            Err(Refusal::of(&failed, format!("a disk from 0 to {}", disks - 1)).under("failed"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::block_run::Run;
 use super::mirrors::{one_left, split};
 use super::raid0::{stripe, stripe_at};
-use super::{AccessPlan, Layout, LayoutPlan, MAX_DISKS, RebuildSource, check_failed, check_pairs};
+use super::{AccessPlan, FailedDisk, Layout, LayoutPlan, MAX_DISKS, RebuildSource, check_pairs};
 use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
@@ -17,14 +17,14 @@ parameters! {
         /// How many disks, both sides together.
         pub disks: u16 [2..=MAX_DISKS] = 4,
         /// A disk that has failed, and with it its whole side of the mirror.
-        pub failed: Option<u16> = None,
+        pub failed: FailedDisk = FailedDisk::default(),
     }
 }
 
 impl Check for Raid01 {
     fn check(&self) -> Result<(), Refusal> {
         check_pairs(self.disks)?;
-        check_failed(self.failed, self.disks)
+        self.failed.check(self.disks)
     }
 }
 
@@ -63,8 +63,9 @@ impl LayoutPlan for Raid01 {
     fn rebuild_source(&self) -> Option<RebuildSource> {
         let columns = self.disks / 2;
         let (first, second) = ((0..columns).collect(), (columns..self.disks).collect());
-        let (to, from) = if self.failed? < columns { (first, second) } else { (second, first) };
-        let rebuilt = Layout::Raid01(Raid01 { failed: None, ..self.clone() });
+        let (to, from) =
+            if self.failed.disk()? < columns { (first, second) } else { (second, first) };
+        let rebuilt = Layout::Raid01(Raid01 { failed: FailedDisk::default(), ..self.clone() });
         Some(RebuildSource { rebuilt, from, reads: columns.into(), to })
     }
 }
@@ -75,6 +76,6 @@ impl Raid01 {
     }
 
     fn side_left(&self) -> Option<u32> {
-        one_left(self.failed.map(|disk| u32::from(disk) / self.columns()))
+        one_left(self.failed.disk().map(|disk| u32::from(disk) / self.columns()))
     }
 }

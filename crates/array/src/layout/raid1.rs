@@ -2,7 +2,7 @@
 
 use super::block_run::Run;
 use super::mirrors::{one_left, split};
-use super::{Access, AccessPlan, Layout, LayoutPlan, RebuildSource, check_failed};
+use super::{Access, AccessPlan, FailedDisk, Layout, LayoutPlan, RebuildSource};
 use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
@@ -12,13 +12,13 @@ parameters! {
     /// random, and the rest from the other; a write goes to both.
     pub struct Raid1: "raid1" {
         /// A disk that has failed: reads go to the other, writes leave it out.
-        pub failed: Option<u16> = None,
+        pub failed: FailedDisk = FailedDisk::default(),
     }
 }
 
 impl Check for Raid1 {
     fn check(&self) -> Result<(), Refusal> {
-        check_failed(self.failed, 2)
+        self.failed.check(2)
     }
 }
 
@@ -44,8 +44,8 @@ impl LayoutPlan for Raid1 {
     }
 
     fn rebuild_source(&self) -> Option<RebuildSource> {
-        let failed = self.failed?;
-        let rebuilt = Layout::Raid1(Raid1 { failed: None });
+        let failed = self.failed.disk()?;
+        let rebuilt = Layout::Raid1(Raid1 { failed: FailedDisk::default() });
         Some(RebuildSource { rebuilt, from: vec![1 - failed], reads: 1, to: vec![failed] })
     }
 }
@@ -53,7 +53,7 @@ impl LayoutPlan for Raid1 {
 impl Raid1 {
     /// A read takes its first half from copy `first`.
     fn lay_from(&self, run: Run, first: u32, plan: &mut AccessPlan) {
-        let left = one_left(self.failed.map(u32::from));
+        let left = one_left(self.failed.disk().map(u32::from));
         for (copy, before, blocks) in split(run.op, run.blocks, left, first) {
             if blocks > 0 {
                 let at = run.first + u64::from(before);

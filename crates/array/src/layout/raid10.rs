@@ -3,7 +3,7 @@
 use super::block_run::{Extent, Run};
 use super::mirrors::{one_left, split};
 use super::{
-    Access, AccessPlan, Layout, LayoutPlan, MAX_DISKS, RebuildSource, check_failed, check_pairs,
+    Access, AccessPlan, FailedDisk, Layout, LayoutPlan, MAX_DISKS, RebuildSource, check_pairs,
     shares,
 };
 use crate::device::Op;
@@ -19,7 +19,7 @@ parameters! {
         /// How many disks.
         pub disks: u16 [2..=MAX_DISKS] = 4,
         /// A disk that has failed: its pair has one left.
-        pub failed: Option<u16> = None,
+        pub failed: FailedDisk = FailedDisk::default(),
     }
 }
 
@@ -29,7 +29,7 @@ const SIDES: u32 = 32;
 impl Check for Raid10 {
     fn check(&self) -> Result<(), Refusal> {
         check_pairs(self.disks)?;
-        check_failed(self.failed, self.disks)
+        self.failed.check(self.disks)
     }
 }
 
@@ -62,8 +62,8 @@ impl LayoutPlan for Raid10 {
     }
 
     fn rebuild_source(&self) -> Option<RebuildSource> {
-        let failed = self.failed?;
-        let rebuilt = Layout::Raid10(Raid10 { failed: None, ..self.clone() });
+        let failed = self.failed.disk()?;
+        let rebuilt = Layout::Raid10(Raid10 { failed: FailedDisk::default(), ..self.clone() });
         Some(RebuildSource { rebuilt, from: vec![failed ^ 1], reads: 1, to: vec![failed] })
     }
 }
@@ -76,7 +76,7 @@ impl Raid10 {
     /// A read takes its first half from the disk that the pair's bit of `sides` says.
     fn lay_on_pair(&self, op: Op, extent: Extent, sides: u64, plan: &mut AccessPlan) {
         let Extent { place: pair, at, blocks } = extent;
-        let failed = self.failed.map(u32::from).filter(|disk| disk / 2 == pair);
+        let failed = self.failed.disk().map(u32::from).filter(|disk| disk / 2 == pair);
         let left = one_left(failed.map(|disk| disk % 2));
         let first = (sides >> (pair % SIDES) & 1) as u32;
         for (copy, before, blocks) in split(op, blocks, left, first) {

@@ -1,7 +1,7 @@
 //! RAID 5: striping with rotating parity.
 
 use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
-use super::{Layout, MAX_DISKS, check_failed};
+use super::{FailedDisk, Layout, MAX_DISKS};
 use sojourn_core::parameters;
 use sojourn_core::parameters::{Check, Refusal};
 
@@ -15,7 +15,7 @@ parameters! {
         /// How many disks.
         pub disks: u16 [3..=MAX_DISKS] = 4,
         /// A disk that has failed: what it held is computed from the others.
-        pub failed: Option<u16> = None,
+        pub failed: FailedDisk = FailedDisk::default(),
         /// Which disk has the first block of a write to `places = "anywhere"`, else its address says
         /// it. Without it: `after-parity`.
         pub write_start: Option<WriteStart> = None,
@@ -32,18 +32,18 @@ parameters! {
 
 impl Check for Raid5 {
     fn check(&self) -> Result<(), Refusal> {
-        check_failed(self.failed, self.disks)
+        self.failed.check(self.disks)
     }
 }
 
 impl Parity for Raid5 {
     fn stripes(&self) -> Stripes<'_> {
         let Raid5 { disks, write_start, pre_read, rewrite, done, .. } = *self;
-        let failed = self.failed.as_slice();
+        let failed = self.failed.disks();
         Stripes { disks, parities: 1, failed, write_start, pre_read, rewrite, done }
     }
 
     fn rebuilt(&self) -> Layout {
-        Layout::Raid5(Raid5 { failed: None, ..self.clone() })
+        Layout::Raid5(Raid5 { failed: FailedDisk::default(), ..self.clone() })
     }
 }

@@ -99,7 +99,9 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         kilobytes("port_memory_peak_bytes", "fullest port"),
         kilobytes("switch_memory_peak_bytes", "fullest switch"),
     ],
-    told: &[],
+    split: None,
+    background: &[],
+    phrases: &[],
 };
 
 /// A total that counts.

@@ -27,7 +27,9 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         kind(4, "message, all served", "messages", ""),
     ],
     totals: &[],
-    told: &[],
+    split: None,
+    background: &[],
+    phrases: &[],
 };
 
 const METRICS: &[Metric] = &[Metric::time_in_s("delay"), Metric::slowdown(false)];

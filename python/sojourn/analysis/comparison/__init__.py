@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn._internal.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
+from sojourn._internal.vocabulary import MISSED, JobKind, kind_of, of_kinds, order, worded
 from sojourn.analysis import algorithms, cautions
 from sojourn.analysis.comparison.difference import (
     differences,
@@ -27,9 +27,10 @@ from sojourn.analysis.metric_summary import (
 )
 from sojourn.analysis.sample import Group, Sample, Warmup
 from sojourn.analysis.statistics import ks_distance
+from sojourn.analysis.steadiness import is_steady
 from sojourn.analysis.summary import ideals
 from sojourn.store.columns import Column, Columns
-from sojourn.store.ledger import Ledger, written
+from sojourn.store.ledger import Ledger, Value, written
 from sojourn.store.stored_run import StoredRun
 
 
@@ -115,7 +116,7 @@ def between(
     """
     found = Columns.of(run.directory, run.ledger).find(column)
     first, second = (_where(run, found, value) for value in values)
-    names = f"{column} {values[0]}", f"{column} {values[1]}"
+    names = worded([(column, values[0])]), worded([(column, values[1])])
     return compare(
         first,
         second,
@@ -255,6 +256,8 @@ def _of_pair(pair: Pair, wanted: _Wanted) -> _Part:
         if wanted.same_seed:
             whole = same_replications(*whole)
         alike = same_jobs(*whole)
+        if not all(map(is_steady, whole)):
+            part.cautions.append(_without_steady_state(pair.case))
         metrics = [m for m in whole[0].metrics() if m in whole[1].metrics()]
         part.metrics += metrics
         percentiles = wanted.percentiles or of_kinds([name]).percentiles
@@ -271,6 +274,11 @@ def _of_pair(pair: Pair, wanted: _Wanted) -> _Part:
             if one.a.n or one.b.n:
                 part.comparisons.append(one)
     return part
+
+
+def _without_steady_state(case: dict[str, Value | None]) -> str:
+    where = f" ({worded(case.items())})" if case else ""
+    return f"a case has no steady state{where}: the difference grows with the length of the runs"
 
 
 def _comparison(

@@ -1,10 +1,11 @@
 """How far two samples are apart, and how much of that may be chance."""
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
-from sojourn._internal.units import bracketed
+from sojourn._internal.units import bracketed, number
 from sojourn._internal.vocabulary import MISSED
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.observed import Observed
@@ -12,6 +13,9 @@ from sojourn.analysis.sample import Sample
 from sojourn.analysis.statistics import Interval, ks_probability, probability_by_chance
 
 MEAN, MAX = "mean", "max"
+
+_TEN_TIMES, _A_HUNDREDTH = 900.0, -99.0
+"""Differences in per cent from which on a factor is said in their place."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,32 @@ class Difference:
     ci95: Interval | None
     by_chance: float | None = None
 
+    @property
+    def is_factor(self) -> bool:
+        """Whether B's number is at least ten times A's, or at most a hundredth of it but not 0."""
+        return _TEN_TIMES <= self.per_cent < inf or -100 < self.per_cent <= _A_HUNDREDTH
+
+    @property
+    def signed(self) -> str:
+        """The difference in a table: `-12.5 %`, `x 49,000`, `/ 120`, with its interval."""
+        if self.is_factor:
+            return f"{'x' if self.per_cent > 0 else '/'} {self._factor()}"
+        ends = f" {bracketed(self.ci95)}" if self.ci95 else ""
+        return f"{self.per_cent:+.1f} %{ends}"
+
+    def _factor(self) -> str:
+        """How many times the smaller number the larger one is, with the interval of that."""
+        ratio = 1 + self.per_cent / 100
+        ends = [1 + end / 100 for end in self.ci95] if self.ci95 else []
+        if self.per_cent < 0:
+            ends = [1 / end for end in reversed(ends) if end > 0]
+            ratio = 1 / ratio
+        said = bracketed((ends[0], ends[1])) if len(ends) == 2 else ""
+        return f"{number(ratio)} {said}".rstrip()
+
     def __str__(self) -> str:
+        if self.is_factor:
+            return f"a factor of {self._factor()}"
         if self.ci95 is None:
             return f"{abs(self.per_cent):.1f} %"
         low, high = sorted(end if self.per_cent >= 0 else -end for end in self.ci95)

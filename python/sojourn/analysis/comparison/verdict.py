@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from sojourn._internal.units import number
-from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
+from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes, worded
 from sojourn.analysis.comparison.difference import MEAN, Difference
 from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.statistics import CONFIDENCE, holm
@@ -136,7 +136,7 @@ def _verdict(
             said = f"{words.trade_off}{said}, which may be what {names[winner]} left undone"
     said += _distributions(whole, beyond)
     alike = [other for other in of_kinds([kind.name]).kinds.values() if other.plural == kind.plural]
-    where = [f"{name} = {value}" for name, value in whole.case.items()]
+    where = [worded(whole.case.items(), " = ")] if whole.case else []
     where += [kind.label if len(alike) > 1 else kind.plural, metric.name]
     sentence = f"{', '.join(where)}: {said}"
     return Verdict(whole.case, whole.a.kind, whole.a.metric, outcome, sentence)

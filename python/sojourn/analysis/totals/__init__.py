@@ -1,13 +1,14 @@
-"""Totals of cases that their model's users ask for: drops, marks, time-outs, memory used."""
+"""Totals of cases that their model's users ask for: drops, memory used, utilisation, throughput."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sojourn._internal import vocabulary
 from sojourn._internal.vocabulary import Metric
-from sojourn.store.ledger import Record, Value
+from sojourn.analysis.sample import Group
+from sojourn.analysis.totals import throughput
+from sojourn.store.ledger import Value
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,18 @@ class Totals:
     values: dict[str, float]
 
 
-def totals(case: dict[str, Value | None], kind: str, records: Iterable[Record]) -> Totals:
-    """The totals of a group of cases whose jobs are of a kind."""
-    figures = [record.figures for record in records]
-    values: dict[str, float] = {}
-    for total in asked(kind):
+def totals(group: Group) -> Totals:
+    """The totals of a group of cases: figures of their runs, and what comes from their rows."""
+    records = {part.record.key: part.record for part in group.sample.parts}
+    figures = [record.figures for record in records.values()]
+    names = [total.column for total in asked(group.kind)]
+    values: dict[str, float] = throughput.of_runs(group.sample.parts, names)
+    for total in asked(group.kind):
         found = [float(own[total.column]) for own in figures if total.column in own]
         if found:
             is_peak = total.column.endswith("_peak_bytes")
             values[total.column] = max(found) if is_peak else float(np.mean(found))
-    return Totals(case, len(figures), values)
+    return Totals(group.case, len(figures), {n: values[n] for n in names if n in values})
 
 
 def asked(kind: str) -> tuple[Metric, ...]:
