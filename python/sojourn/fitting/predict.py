@@ -35,7 +35,7 @@ def write(fitted: Fitted, measured: StoredRun, out: Path) -> Path:
 def predict(
     file: Path, measured: StoredRun, *, percentiles: Sequence[float] = (), command: str
 ) -> Comparisons:
-    """Simulate a fitted study, and lay it beside all rows of the measurement: it learnt from all.
+    """Simulate a fitted study, and lay it beside the measurement, as `sojourn compare` does.
 
     Raises:
         InputError: the directory holds something else, or the study is not as it was written.
@@ -43,6 +43,4 @@ def predict(
     directory = RunDirectory(file.parent / PREDICTED)
     simulate(study.read(file), directory, jobs=None, command=command)
     predicted = StoredRun.open(directory.path)
-    return compare(
-        measured, predicted, metrics=["sojourn_ps"], percentiles=percentiles, warmup=False
-    )
+    return compare(measured, predicted, metrics=["sojourn_ps"], percentiles=percentiles)

@@ -12,6 +12,9 @@ from sojourn.store.run_directory import at_present
 
 SERVICES, STUDY = "service.csv", "fitted.toml"
 
+# How a disk with platters positions, and in which order: a learnt one has neither.
+_OF_A_HARD_DISK = ("positioning", "scheduling")
+
 
 def write(
     out: Path, measured: str, service_ps: Mapping[str, Values], servers: int, slowdown: float = 0.0
@@ -33,7 +36,8 @@ def write(
         lines += [f"{op},{int(service)}ps" for service in services]
     write_text(out / SERVICES, "".join(f"{line}\n" for line in lines))
     disk = {"kind": "empirical", "file": SERVICES, "servers": servers, "slowdown": slowdown}
-    write_text(out / STUDY, toml_lines({**at_present(tomllib.loads(measured)), "disk": disk}))
+    study = {**at_present(tomllib.loads(measured)), "disk": disk}
+    write_text(out / STUDY, toml_lines({k: v for k, v in study.items() if k not in _OF_A_HARD_DISK}))
     return out / STUDY
 
 
