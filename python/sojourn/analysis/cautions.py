@@ -9,6 +9,7 @@ from sojourn.analysis.run_length import instants
 from sojourn.analysis.sample import Sample
 from sojourn.analysis.trend import rises
 from sojourn.store.ledger import Ledger, Value
+from sojourn.store.service_list import OUTSIDE
 from sojourn.store.stored_run import StoredRun
 
 Case: TypeAlias = Mapping[str, Value | None]
@@ -41,6 +42,7 @@ def of_run(run: StoredRun) -> list[str]:
     return [
         *estimated(run.meta),
         *doubted(run.ledger),
+        *outside_learnt(run.ledger),
         *replayed(run.ledger),
         *saturated(run.ledger),
         *beyond_the_link(run.ledger),
@@ -74,14 +76,28 @@ def estimated(meta: Mapping[str, object]) -> list[str]:
 
 def doubted(ledger: Ledger) -> list[str]:
     """What speaks against the estimates of cases, where their assumptions do not hold."""
+    return [
+        f"the estimate's assumptions fail: {words}{_of(cases)}"
+        for words, cases in _worded(ledger, "doubts").items()
+    ]
+
+
+def outside_learnt(ledger: Ledger) -> list[str]:
+    """What is said of cases that ask of a learnt disk what it was not learnt from."""
+    return [
+        f"beyond what the disk was learnt from: {words}{_of(cases)}"
+        for words, cases in _worded(ledger, OUTSIDE).items()
+    ]
+
+
+def _worded(ledger: Ledger, figure: str) -> dict[str, list[Case]]:
+    """The cases by each of the words that a figure of theirs has, with semicolons between."""
     found: dict[str, list[Case]] = {}
     for record in ledger:
-        if doubts := record.figures.get("doubts"):
-            for words in str(doubts).split("; "):
+        if said := record.figures.get(figure):
+            for words in str(said).split("; "):
                 found.setdefault(words, []).append(record.axes)
-    return [
-        f"the estimate's assumptions fail: {words}{_of(cases)}" for words, cases in found.items()
-    ]
+    return found
 
 
 def unsteady(cases: Sequence[Case]) -> list[str]:

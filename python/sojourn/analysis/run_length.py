@@ -187,6 +187,15 @@ def too_few(share: float | None, number: int) -> Withheld | None:
     return Withheld(times, f"too few jobs{where}") if times > 1 else None
 
 
+def too_few_services(share: float, number: int) -> Withheld | None:
+    """Whether a list has too few service times to know a quantile by; no run makes it longer."""
+    few = too_few(share, number)
+    if few is None:
+        return None
+    needed = f"{ceil(few.times * number):,} are needed"
+    return Withheld(inf, f"the disk's list has {number:,} service times, and {needed}")
+
+
 _FEWEST = 80
 
 

@@ -29,6 +29,7 @@ from sojourn.analysis.statistics import Values
 from sojourn.fitting import study
 from sojourn.store import rows
 from sojourn.store.ledger import Record, written
+from sojourn.store.service_list import Range
 from sojourn.store.stored_run import StoredRun
 
 MOST_SERVERS = 64
@@ -106,6 +107,11 @@ class Fitted:
     heaviest: Load
     met_nobody: float
     waited_ps: float
+
+    @property
+    def range(self) -> Range:
+        """The accesses that it was learnt from."""
+        return Range(self.lightest.size_bytes, (self.lightest.rate, self.heaviest.rate))
 
 
 def loads(run: StoredRun) -> list[Load]:

@@ -1,6 +1,6 @@
 """Whether a fitted device is good enough to predict with: held against its own measurement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -12,6 +12,7 @@ from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MEAN, Difference
 from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.observed import Observed
+from sojourn.analysis.run_length import too_few
 from sojourn.analysis.statistics import Interval, Values
 from sojourn.fitting import Fitted, Load, Serving, mean_sojourn
 from sojourn.fitting.lateness import effect_percent
@@ -30,7 +31,7 @@ _JUDGED = (MEAN, f"p{TAIL:g}")
 
 _ITERATIONS = 50  # of a mean that depends on itself
 _QUICKER = 0.05  # a load's mean below the services' by more than this share
-_MOST_TIMES = 1000  # as many requests as nobody measures
+_MOST_TIMES = 1000  # as many requests would take too long
 
 
 @dataclass(frozen=True)
@@ -156,16 +157,12 @@ def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdi
         )
         for load in measured
     ]
-    quicker = [
-        reason for one in loads if not one.doubts and (reason := _quicker(fitted, one.load))
-    ]
+    quicker = [reason for one in loads if not one.doubts and (reason := _quicker(fitted, one.load))]
     outcome = Outcome.REFUSED if quicker else of_all(one.outcome for one in loads)
     return Verdict(tuple(loads), outcome, (*quicker, *_reasons(loads, outcome)))
 
 
-def _numbers(
-    fitted: Fitted, load: Load, compared: MetricComparison | None
-) -> tuple[Number, ...]:
+def _numbers(fitted: Fitted, load: Load, compared: MetricComparison | None) -> tuple[Number, ...]:
     if compared is None:
         return (Number(MEAN, None, None, Outcome.CANNOT_TELL, inf, why="the load has no case"),)
     return tuple(_number(fitted, load, compared, name) for name in _JUDGED)
@@ -173,12 +170,18 @@ def _numbers(
 
 def _number(fitted: Fitted, load: Load, compared: MetricComparison, name: str) -> Number:
     difference = compared.differences.get(name)
+    measured_needs = compared.a.needs.get(name)
+    least, _, most = _means(fitted, load)
+    if least == inf and not measured_needs:
+        why = "the device as learnt cannot serve so many requests"
+        off = None if difference is None else difference.per_cent
+        return Number(name, off, None, Outcome.REFUSED, why=why)
     if difference is None or difference.ci95 is None:
-        return _without_interval(compared, name, difference)
-    known = _known_to(fitted, load)
-    if known == inf:
-        why = "the services are known too badly for such a load"
+        return _without_interval(fitted, compared, name, difference)
+    if most == inf:
+        why = "too few services are known for so high a load"
         return Number(name, difference.per_cent, None, Outcome.CANNOT_TELL, 2.0, True, why)
+    known = _known_to(fitted, load)
     ends = wider(difference.per_cent, difference.ci95, known)
     outcome = of_interval(ends, MOST_OFF)
     times = 1.0
@@ -188,19 +191,18 @@ def _number(fitted: Fitted, load: Load, compared: MetricComparison, name: str) -
 
 
 def _without_interval(
-    compared: MetricComparison, name: str, difference: Difference | None
+    fitted: Fitted, compared: MetricComparison, name: str, difference: Difference | None
 ) -> Number:
-    """A number of which nothing is known but what it would take, or that has no steady state."""
-    per_cent = difference and difference.per_cent
+    """A number of which nothing is known but what it would take."""
+    per_cent = None if difference is None else difference.per_cent
+    services = min(values.size for values in fitted.service_ps.values())
+    if name != MEAN and (few := too_few(TAIL / 100, services)):
+        why = f"only {services:,} services are known"
+        return Number(name, per_cent, None, Outcome.CANNOT_TELL, few.times, True, why)
     needs = [side.needs.get(name) for side in (compared.a, compared.b)]
-    measured, predicted = needs
-    if predicted and predicted.times == inf and not (measured and measured.times == inf):
-        return Number(name, per_cent, None, Outcome.REFUSED, why=f"predicted: {predicted.why}")
-    found = [need for need in needs if need]
-    worst = max(found, key=lambda need: need.times, default=None)
-    if worst is None:
-        return Number(name, per_cent, None, Outcome.CANNOT_TELL, 2.0, True, "too few requests")
-    return Number(name, per_cent, None, Outcome.CANNOT_TELL, worst.times, True, worst.why)
+    found = [(need.times, need.why) for need in needs if need]
+    times, why = max(found, default=(2.0, "too few requests"))
+    return Number(name, per_cent, None, Outcome.CANNOT_TELL, times, True, why)
 
 
 def _doubts(fitted: Fitted, load: Load) -> tuple[str, ...]:
@@ -212,9 +214,7 @@ def _doubts(fitted: Fitted, load: Load) -> tuple[str, ...]:
     services = np.concatenate([*fitted.service_ps.values()])
     late = effect_percent(load.moments, services, serving.servers, serving.slowdown)
     if abs(late) > LATE_MOST:
-        doubts.append(
-            f"requests were issued late, which alone changes its mean by {late:+.0f} %"
-        )
+        doubts.append(f"requests were issued late, which alone changes its mean by {late:+.0f} %")
     return tuple(doubts)
 
 
@@ -257,13 +257,19 @@ def _known_to(fitted: Fitted, load: Load) -> float:
 
     What the services are off by grows with the load.
     """
+    low, middle, high = _means(fitted, load)
+    return (high - low) / 2 / middle * 100
+
+
+def _means(fitted: Fitted, load: Load) -> tuple[float, float, float]:
+    """The predicted mean with services as short and as long as they may be, and as they are."""
     services = np.concatenate([*fitted.service_ps.values()])
     off = 2 * float(services.std() / services.mean()) / services.size**0.5
     low, middle, high = (
         _mean_sojourn(services * by, load.rate / PS_PER_S, fitted.serving)
         for by in (1 - off, 1, 1 + off)
     )
-    return (high - low) / 2 / middle * 100 if np.isfinite(high) else np.inf
+    return low, middle, high
 
 
 def _mean_sojourn(services: Values, rate: float, serving: Serving) -> float:

@@ -45,7 +45,7 @@ def judged(verdict: Verdict) -> list[str]:
 
 def rounded_up(number: int) -> int:
     """A number of requests with the two digits that are worth reading."""
-    scale = 10 ** max(len(str(number)) - 2, 0)
+    scale = int(10 ** max(len(str(number)) - 2, 0))
     return -(-number // scale) * scale
 
 
