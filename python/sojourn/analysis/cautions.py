@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from sojourn._internal.units import count
 from sojourn.analysis.observed import FEWEST_INSTANTS
-from sojourn.analysis.run_length import instants
+from sojourn.analysis.run_length import FEWEST_BEYOND, instants
 from sojourn.analysis.sample import Sample
 from sojourn.analysis.trend import rises
 from sojourn.store.ledger import Ledger, Value
@@ -21,7 +21,6 @@ _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
 _OFFERED = "queue_utilisation_offered"
 _BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
-_BEYOND = 10
 _RECEIVED = "received_share_of_link"
 _NAMED = 3
 # Counts of what in a trace was left out or is elsewhere than it was.
@@ -204,7 +203,7 @@ def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:
         percentiles: those that are shown of each, in per cent.
     """
     few = {
-        f"p{p:g}": sum(0 < jobs * min(p, 100 - p) / 100 < _BEYOND for jobs in lines)
+        f"p{p:g}": sum(0 < jobs * min(p, 100 - p) / 100 < FEWEST_BEYOND for jobs in lines)
         for p in percentiles
         if 0 < p < 100
     }
@@ -212,7 +211,7 @@ def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:
     if not said:
         return []
     of = count(len(lines), "line")
-    return [f"percentiles with fewer than {_BEYOND} jobs beyond them, of {of}: {said}"]
+    return [f"percentiles with fewer than {FEWEST_BEYOND} jobs beyond them, of {of}: {said}"]
 
 
 def _of(cases: Sequence[Case]) -> str:

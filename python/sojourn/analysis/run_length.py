@@ -189,14 +189,16 @@ def too_few(share: float | None, number: int) -> Withheld | None:
 
 def too_few_services(share: float, number: int) -> Withheld | None:
     """Whether a list has too few service times to know a quantile by; no run makes it longer."""
-    few = too_few(share, number)
-    if few is None:
+    needed = ceil(FEWEST_BEYOND / beyond(share))
+    if number >= needed:
         return None
-    needed = f"{ceil(few.times * number):,} are needed"
-    return Withheld(inf, f"the disk's list has {number:,} service times, and {needed}")
+    return Withheld(inf, f"the disk's list has {number:,} service times, and {needed:,} are needed")
 
 
 _FEWEST = 80
+
+FEWEST_BEYOND = 10
+"""Independent observations beyond a quantile, below which it hangs on a handful of them."""
 
 
 def fewest_replications(share: float | None) -> int:

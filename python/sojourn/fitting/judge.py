@@ -12,7 +12,6 @@ from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MEAN, Difference
 from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.observed import Observed
-from sojourn.analysis.run_length import too_few
 from sojourn.analysis.statistics import Interval, Values
 from sojourn.fitting import Fitted, Load, Serving, mean_sojourn
 from sojourn.fitting.lateness import effect_percent
@@ -31,6 +30,7 @@ _JUDGED = (MEAN, f"p{TAIL:g}")
 
 _ITERATIONS = 50  # of a mean that depends on itself
 _QUICKER = 0.05  # a load's mean below the services' by more than this share
+_LONGER = 2.0  # times as many requests, where nothing says how many it takes
 _MOST_TIMES = 1000  # as many requests would take too long
 
 
@@ -177,10 +177,10 @@ def _number(fitted: Fitted, load: Load, compared: MetricComparison, name: str) -
         off = None if difference is None else difference.per_cent
         return Number(name, off, None, Outcome.REFUSED, why=why)
     if difference is None or difference.ci95 is None:
-        return _without_interval(fitted, compared, name, difference)
+        return _without_interval(compared, name, difference)
     if most == inf:
         why = "too few services are known for so high a load"
-        return Number(name, difference.per_cent, None, Outcome.CANNOT_TELL, 2.0, True, why)
+        return Number(name, difference.per_cent, None, Outcome.CANNOT_TELL, _LONGER, True, why)
     known = _known_to(fitted, load)
     ends = wider(difference.per_cent, difference.ci95, known)
     outcome = of_interval(ends, MOST_OFF)
@@ -191,17 +191,15 @@ def _number(fitted: Fitted, load: Load, compared: MetricComparison, name: str) -
 
 
 def _without_interval(
-    fitted: Fitted, compared: MetricComparison, name: str, difference: Difference | None
+    compared: MetricComparison, name: str, difference: Difference | None
 ) -> Number:
     """A number of which nothing is known but what it would take."""
     per_cent = None if difference is None else difference.per_cent
-    services = min(values.size for values in fitted.service_ps.values())
-    if name != MEAN and (few := too_few(TAIL / 100, services)):
-        why = f"only {services:,} services are known"
-        return Number(name, per_cent, None, Outcome.CANNOT_TELL, few.times, True, why)
-    needs = [side.needs.get(name) for side in (compared.a, compared.b)]
-    found = [(need.times, need.why) for need in needs if need]
-    times, why = max(found, default=(2.0, "too few requests"))
+    measured, predicted = (side.needs.get(name) for side in (compared.a, compared.b))
+    found = [(measured.times, measured.why)] if measured else []
+    if predicted:  # what no longer simulation tells, more services may
+        found.append((predicted.times if predicted.times < inf else _LONGER, predicted.why))
+    times, why = max(found, default=(_LONGER, "too few requests"))
     return Number(name, per_cent, None, Outcome.CANNOT_TELL, times, True, why)
 
 

@@ -31,7 +31,7 @@ OPS = ("read", "write")
 _MARK = "# learnt."
 _KEYS = ("size", "rates")
 _MOST_LINES, _LONGEST = 1000, 1000  # of the comment at a list's head
-_FASTEST = 1e9  # accesses a second
+_FASTEST = 1_000_000_000  # accesses a second
 
 
 @dataclass(frozen=True)
