@@ -99,7 +99,7 @@ def test_a_device_with_several_servers_is_learnt(tmp_path, command):
     assert set(fitted.service_ps["read"]) == {8e9, 10e9, 12e9}
     assert set(fitted.service_ps["write"]) == {20e9}
     done = command("array", "fit", tmp_path / "m", "--json")
-    assert done.code == 0
+    assert done.document["fit"]["verdict"] != "refused"
     assert Path(done.document["fit"]["study"]) == tmp_path / "m-fitted" / "fitted.toml"
     for one in done.document["comparisons"]:
         if one["bin"] == "all":
@@ -119,15 +119,15 @@ def test_a_device_whose_accesses_slow_each_other(tmp_path, command, servers, slo
     run_of(tmp_path / "m", disk, rates)
     done = command("array", "fit", tmp_path / "m", "--json")
     fitted = done.document["fit"]
-    assert (done.code, fitted["accepted"]) == (0, True)
+    assert fitted["verdict"] != "refused"
     assert fitted["slowdown"] > 0
     (between,) = (one for one in fitted["loads"] if not one["learnt_from"])
     assert all(abs(off["percent"]) < 5 for off in between["off"].values()), between
 
 
 @pytest.mark.parametrize("seed", range(1, 21))
-def test_a_device_that_is_the_model_is_accepted(tmp_path, command, seed):
-    """Twenty of twenty, with few requests, one server or two."""
+def test_a_device_that_is_the_model_is_not_refused(tmp_path, command, seed):
+    """Twenty of twenty, with too few requests to accept them, one server or two."""
     (tmp_path / "times.csv").write_text("op,service\nread,2ms\nread,9ms\nread,13ms\nread,30ms\n")
     servers = 1 + seed % 2
     disk = f'disk = {{ kind = "empirical", file = "{tmp_path}/times.csv", servers = {servers} }}'
@@ -136,7 +136,7 @@ def test_a_device_that_is_the_model_is_accepted(tmp_path, command, seed):
     sojourn.run(text, out=tmp_path / "m", seed=seed)
     done = command("array", "fit", tmp_path / "m", "--json")
     fitted = done.document["fit"]
-    assert (done.code, fitted["accepted"], fitted["reasons"]) == (0, True, [])
+    assert (done.code, fitted["verdict"]) in [(0, "accepted"), (1, "cannot tell")]
     assert (fitted["servers"], fitted["slowdown"]) == (servers, 0.0)
     assert [one["learnt_from"] for one in fitted["loads"]] == [True, False, True]
 

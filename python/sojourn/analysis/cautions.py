@@ -6,11 +6,12 @@ from typing import TypeAlias
 from sojourn._internal.units import count
 from sojourn._internal.vocabulary import worded
 from sojourn.analysis.observed import FEWEST_INSTANTS
-from sojourn.analysis.run_length import instants
+from sojourn.analysis.run_length import FEWEST_BEYOND, instants
 from sojourn.analysis.sample import Sample
 from sojourn.analysis.trend import rises
 from sojourn.store import traces
 from sojourn.store.ledger import Ledger, Value
+from sojourn.store.service_list import OUTSIDE
 from sojourn.store.stored_run import StoredRun
 
 Case: TypeAlias = Mapping[str, Value | None]
@@ -22,7 +23,6 @@ _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
 _OFFERED = "queue_utilisation_offered"
 _BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
-_BEYOND = 10
 _RECEIVED = "received_share_of_link"
 _NAMED = 3
 
@@ -41,6 +41,7 @@ def of_run(run: StoredRun) -> list[str]:
     return [
         *estimated(run.meta),
         *doubted(run.ledger),
+        *outside_learnt(run.ledger),
         *replayed(run.ledger),
         *saturated(run.ledger),
         *beyond_the_link(run.ledger),
@@ -74,14 +75,28 @@ def estimated(meta: Mapping[str, object]) -> list[str]:
 
 def doubted(ledger: Ledger) -> list[str]:
     """What speaks against the estimates of cases, where their assumptions do not hold."""
+    return [
+        f"the estimate's assumptions fail: {words}{_of(cases)}"
+        for words, cases in _worded(ledger, "doubts").items()
+    ]
+
+
+def outside_learnt(ledger: Ledger) -> list[str]:
+    """What is said of cases that ask of a learnt disk what it was not learnt from."""
+    return [
+        f"beyond what the disk was learnt from: {words}{_of(cases)}"
+        for words, cases in _worded(ledger, OUTSIDE).items()
+    ]
+
+
+def _worded(ledger: Ledger, figure: str) -> dict[str, list[Case]]:
+    """The cases by each of the words that a figure of theirs has, with semicolons between."""
     found: dict[str, list[Case]] = {}
     for record in ledger:
-        if doubts := record.figures.get("doubts"):
-            for words in str(doubts).split("; "):
+        if said := record.figures.get(figure):
+            for words in str(said).split("; "):
                 found.setdefault(words, []).append(record.axes)
-    return [
-        f"the estimate's assumptions fail: {words}{_of(cases)}" for words, cases in found.items()
-    ]
+    return found
 
 
 def unsteady(cases: Sequence[Case]) -> list[str]:
@@ -196,7 +211,7 @@ def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:
         percentiles: those that are shown of each, in per cent.
     """
     few = {
-        f"p{p:g}": sum(0 < jobs * min(p, 100 - p) / 100 < _BEYOND for jobs in lines)
+        f"p{p:g}": sum(0 < jobs * min(p, 100 - p) / 100 < FEWEST_BEYOND for jobs in lines)
         for p in percentiles
         if 0 < p < 100
     }
@@ -204,7 +219,7 @@ def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:
     if not said:
         return []
     of = count(len(lines), "line")
-    return [f"percentiles with fewer than {_BEYOND} jobs beyond them, of {of}: {said}"]
+    return [f"percentiles with fewer than {FEWEST_BEYOND} jobs beyond them, of {of}: {said}"]
 
 
 def _of(cases: Sequence[Case]) -> str:

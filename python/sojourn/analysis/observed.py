@@ -26,10 +26,12 @@ from sojourn.analysis.run_length import (
     fewest_replications,
     instants,
     too_few,
+    too_few_services,
     warmup,
 )
 from sojourn.analysis.statistics import Interval, Values, sign_flip_probability
 from sojourn.store.ledger import Value
+from sojourn.store.service_list import fewest_services
 
 FEWEST_INSTANTS = 8 * BATCHES
 """Different times of arrival in a run, below which it is no series: two a batch of its pilot."""
@@ -84,6 +86,7 @@ class Series:
         instants: how many different times of arrival each run has at least.
         unordered: whether jobs of one run hang together in no order, as flows that share a link do.
         queue: what is known of what they pass.
+        services: how many service times were measured, where the jobs draw theirs from a list.
         used: which of the runs intervals are made from: those that all cases have, and of replays
             of the same arrivals one.
     """
@@ -93,6 +96,7 @@ class Series:
     instants: int
     unordered: bool = False
     queue: Queue | None = None
+    services: int | None = None
     used: tuple[int, ...] | None = None
 
     @staticmethod
@@ -115,6 +119,7 @@ class Series:
             jobs=max(values.size for _, values in runs),
             instants=min(instants(arrived_ps) for arrived_ps, _ in runs),
             queue=Queue.of(figures),
+            services=fewest_services(figures),
         )
 
     @property
@@ -139,6 +144,8 @@ class Series:
             reasons = [by_replications(share, runs), too_few(share, number) if share else None]
         else:
             reasons = [too_few(share, number)]
+        if share and self.services:
+            reasons.append(too_few_services(share, self.services))
         if self.queue and not self.unordered:
             reasons.append(self.queue.withholds(share, runs, self.jobs))
         if self.basis is Basis.AFTER_PILOT and not any(reasons):

@@ -187,7 +187,18 @@ def too_few(share: float | None, number: int) -> Withheld | None:
     return Withheld(times, f"too few jobs{where}") if times > 1 else None
 
 
+def too_few_services(share: float, number: int) -> Withheld | None:
+    """Whether a list has too few service times to know a quantile by; no run makes it longer."""
+    needed = ceil(FEWEST_BEYOND / beyond(share))
+    if number >= needed:
+        return None
+    return Withheld(inf, f"the disk's list has {number:,} service times, and {needed:,} are needed")
+
+
 _FEWEST = 80
+
+FEWEST_BEYOND = 10
+"""Independent observations beyond a quantile, below which it hangs on a handful of them."""
 
 
 def fewest_replications(share: float | None) -> int:

@@ -20,6 +20,7 @@ from sojourn.store import rows
 from sojourn.store.columns import Column, groups
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.run_directory import RunDirectory
+from sojourn.store.service_list import fewest_services
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Warmup: TypeAlias = bool | str
@@ -174,6 +175,7 @@ def _series(own: Sequence[Jobs], metric: str, common: Container[int]) -> Series:
         instants=min(part.instants for part in own),
         unordered=metric == GOODPUT,
         queue=queue,
+        services=fewest_services([part.record.figures for part in own]),
         used=used,
     )
 

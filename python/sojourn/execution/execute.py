@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from sojourn._core import Case, CaseFailed, Progress, Study
 from sojourn._internal.errors import InputError, Interrupted, reason
 from sojourn._internal.units import count
-from sojourn.execution.results import Failure, code_error, keep
+from sojourn.execution.results import Failure, code_error, figures, keep
 from sojourn.execution.schedule import Work, left_s, longest_first
 from sojourn.store.ledger import Ledger, Record
 from sojourn.store.run_directory import RunDirectory
@@ -212,7 +212,7 @@ class Threads:
             case,
             replication,
             outcome.columns,
-            outcome.figures,
+            figures(case, replication, outcome.columns, outcome.figures),
             series=outcome.series,
             averages=outcome.averages,
             wall_s=wall,

@@ -9,6 +9,7 @@ from sojourn._core import Case, CaseFailed, Progress
 from sojourn._internal.errors import CodeError
 from sojourn._internal.units import count
 from sojourn.analysis.run_length import warmup
+from sojourn.execution import learnt_range
 from sojourn.store import rows
 from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
@@ -56,6 +57,13 @@ def simulated(case: Case, replication: int, progress: Progress | None = None) ->
     )
 
 
+def figures(
+    case: Case, replication: int, columns: Mapping[str, Column], totals: Mapping[str, Value]
+) -> dict[str, Value]:
+    """The figures of a simulated case: its totals, and what they say of its disks' range."""
+    return {**totals, **learnt_range.figures(case, replication, columns, totals)}
+
+
 def kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Record:
     """Put what came back into the run directory; its line for the ledger."""
     return keep(
@@ -63,7 +71,7 @@ def kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Record:
         case,
         outcome.replication,
         outcome.columns,
-        outcome.figures,
+        figures(case, outcome.replication, outcome.columns, outcome.figures),
         series=outcome.series,
         averages=outcome.averages,
         wall_s=outcome.wall_s,

@@ -17,7 +17,7 @@ from sojourn._internal.errors import Hint, InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
-from sojourn.execution import flows
+from sojourn.execution import flows, learnt_range
 from sojourn.execution.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.execution.progress import reporter
 from sojourn.store.ledger import Ledger
@@ -227,10 +227,11 @@ def simulate(
 
     Raises:
         InputError: a number out of range; the directory cannot be written or holds something
-            else.
+            else; a list of service times does not say clearly what it was learnt from.
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
+    learnt_range.check(study.cases())
     apart = any(map(runs_plainly, study.cases()))
     where = place(jobs, scheduler, study.resolved(), threads, apart=apart)
     meta = meta_of(study, command)

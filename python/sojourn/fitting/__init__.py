@@ -29,6 +29,7 @@ from sojourn.analysis.statistics import Values
 from sojourn.fitting import study
 from sojourn.store import rows
 from sojourn.store.ledger import Record, written
+from sojourn.store.service_list import Range
 from sojourn.store.stored_run import StoredRun
 
 MOST_SERVERS = 64
@@ -37,25 +38,37 @@ _OPS = ("read", "write")
 _FEWEST = 100  # services, below which there is no 99th percentile to speak of
 
 Mask = npt.NDArray[np.bool_]
+Times = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Load:
     """What was measured of one case, all replications together.
 
-    `replications` are their numbers. `rate` is how many requests came a second. `alone` is true of
+    `replications` are their numbers. `rate` is how many requests came a second, each of
+    `size_bytes`. `alone` is true of
     each request that met no other one. `series` holds the sojourn times of each replication,
-    without its warm-up.
+    without its warm-up. `moments` are when the requests of each replication were due, and when they
+    were issued. `busy` is the largest share of the time for which the processors were busy while
+    it was measured, 0 where nothing says so.
     """
 
     case: int
     label: str
     replications: tuple[int, ...]
     rate: float
+    size_bytes: int
     op: npt.NDArray[np.str_]
     sojourn_ps: Values
     alone: Mask
     series: Series
+    moments: tuple[tuple[Times, Times], ...]
+    busy: float
+
+    @property
+    def requests(self) -> int:
+        """How many requests were measured."""
+        return self.sojourn_ps.size
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,11 @@ class Fitted:
     met_nobody: float
     waited_ps: float
 
+    @property
+    def range(self) -> Range:
+        """The accesses that it was learnt from."""
+        return Range(self.lightest.size_bytes, (self.lightest.rate, self.heaviest.rate))
+
 
 def loads(run: StoredRun) -> list[Load]:
     """The cases of a run by rising rate.
@@ -108,7 +126,14 @@ def loads(run: StoredRun) -> list[Load]:
     swept = tomllib.loads(run.directory.read_study()).get("sweep", {})
     if any(path.split(".")[0] == "disk" for path in swept):
         raise InputError(f"{run.path}: sweep.disk is given, expected the loads of one device")
-    return sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
+    found = sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
+    sizes = {load.size_bytes for load in found}
+    if len(sizes) > 1:
+        raise InputError(
+            f"{run.path}: requests of {', '.join(f'{size:,}' for size in sorted(sizes))} bytes,"
+            " expected one size: measure each size by itself"
+        )
+    return found
 
 
 def fit(run: StoredRun, measured: list[Load]) -> Fitted:
@@ -179,29 +204,35 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
             f"{run.path}: layout.kind is {written(layout)}, expected single: an array of one disk"
         )
     label = ", ".join(f"{name} {value}" for name, value in first.axes.items())
-    names = ["arrived_ps", "finished_ps", "sojourn_ps", "op", "blocks"]
+    names = ["arrived_ps", "finished_ps", "sojourn_ps", "op", "size_bytes"]
     tables = [rows.read(run.directory.rows(*record.key), names) for record in records]
-    if any(len(np.unique(rows.numbers(table["blocks"]))) > 1 for table in tables):
+    sizes = np.unique(np.concatenate([rows.numbers(table["size_bytes"]) for table in tables]))
+    if sizes.size > 1:
         raise InputError(
             f"{run.path}: requests differ in size, expected all of one: a service is of one size"
         )
-    spans, alone, runs = [], [], []
+    spans, alone, runs, moments = [], [], [], []
     for table in tables:
         arrived = rows.numbers(table["arrived_ps"])
         runs.append((arrived, rows.numbers(table["sojourn_ps"]).astype(np.float64)))
         finished = rows.numbers(table["finished_ps"])
+        issued = finished - rows.numbers(table["sojourn_ps"])
         spans.append(int(arrived[-1] - arrived[0]) or 1)
-        alone.append(_alone(finished - rows.numbers(table["sojourn_ps"]), finished))
+        alone.append(_alone(issued, finished))
+        moments.append((arrived, issued))
     several = [table.num_rows - 1 for table in tables]
     return Load(
         case=first.case,
         label=label,
         replications=tuple(record.replication for record in records),
         rate=sum(several) / sum(spans) * PS_PER_S,
+        size_bytes=int(sizes[0]),
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
         sojourn_ps=np.concatenate([sojourn for _, sojourn in runs]),
         alone=np.concatenate(alone),
         series=Series.of(runs),
+        moments=tuple(moments),
+        busy=max(float(record.figures.get("processors_busy", 0)) for record in records),
     )
 
 

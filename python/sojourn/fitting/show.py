@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from sojourn._internal.units import count, duration
-from sojourn.analysis.comparison.difference import Difference
+from sojourn._internal.units import duration
 from sojourn.fitting import Fitted
-from sojourn.fitting.judge import MOST_OFF, Verdict
+from sojourn.fitting.judge import MOST_OFF, TAIL, Number, Verdict
 
 
 def learnt(fitted: Fitted) -> list[str]:
@@ -31,26 +30,39 @@ def learnt(fitted: Fitted) -> list[str]:
 
 
 def judged(verdict: Verdict) -> list[str]:
-    """How far off each load is, and whether the device is accepted, a line each."""
+    """How far off each load is, and what is said of the device, a line each."""
+    lines = [*map(str, verdict.loads)]
+    if all(one.learnt for one in verdict.loads):
+        lines.append("no load in between was measured: none of these is a prediction in earnest")
     if verdict.accepted:
-        said = f"accepted: no load is off by more than {MOST_OFF:g} % beyond chance"
-        few = sum(one.cannot_be_judged for one in verdict.loads)
-        if few:
-            said += f"; {count(few, 'load')} with too few requests to judge by"
-        return [*map(str, verdict.loads), said]
-    return [*map(str, verdict.loads), *(f"refused: {reason}" for reason in verdict.reasons)]
+        within = f"within {MOST_OFF:g} %, with 95 % confidence"
+        return [*lines, f"accepted: mean and p{TAIL:g} of every load are {within}"]
+    lines += [f"{verdict.outcome.value}: {reason}" for reason in verdict.reasons]
+    if verdict.requests is not None:
+        lines.append(f"measure every load with {rounded_up(verdict.requests):,} requests or more")
+    return lines
+
+
+def rounded_up(number: int) -> int:
+    """A number of requests with the two digits that are worth reading."""
+    scale = int(10 ** max(len(str(number)) - 2, 0))
+    return -(-number // scale) * scale
 
 
 def to_dict(fitted: Fitted, verdict: Verdict) -> dict[str, object]:
     """What `sojourn array fit --json` says of a device."""
     return {
         "accepted": verdict.accepted,
+        "verdict": verdict.outcome.value,
         "reasons": list(verdict.reasons),
+        "requests_needed": verdict.requests and rounded_up(verdict.requests),
         "loads": [
             {
                 "case": one.load.case,
                 "learnt_from": one.learnt,
-                "off": {name: _off(off) for name, off in one.differences.items()},
+                "verdict": one.outcome.value,
+                "doubts": list(one.doubts),
+                "off": {number.name: _off(number) for number in one.numbers},
                 "replications_off_percent": one.replications_percent
                 and list(one.replications_percent),
             }
@@ -70,10 +82,14 @@ def to_dict(fitted: Fitted, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _off(difference: Difference | None) -> dict[str, object] | None:
-    if difference is None:
+def _off(number: Number) -> dict[str, object] | None:
+    if number.per_cent is None:
         return None
-    return {"percent": difference.per_cent, "ci95": difference.ci95 and list(difference.ci95)}
+    return {
+        "percent": number.per_cent,
+        "ci95": number.ends and list(number.ends),
+        "verdict": number.outcome.value,
+    }
 
 
 def _named(label: str) -> str:

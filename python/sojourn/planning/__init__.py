@@ -20,8 +20,10 @@ import numpy.typing as npt
 from sojourn._core import Case, Plan, Progress, SpecError
 from sojourn.analysis.observed import Needs, Observed, Series
 from sojourn.analysis.statistics import Interval, Values
+from sojourn.execution import learnt_range
 from sojourn.execution.execute import processors
 from sojourn.store.ledger import Value
+from sojourn.store.service_list import OUTSIDE
 
 _FIRST_ROUND = 5
 
@@ -43,6 +45,7 @@ class Candidate:
     `value_ps` is the target's number, simulated, with its 95 % interval; `least_ps` what it is not
     below whatever the load. `utilisation` is the share of the time that its busiest disk is busy,
     as far as that is known, and `mean_utilisation` that of its disks in the mean.
+    `outside_learnt` says what it asks of its disks beyond what these were learnt from.
     """
 
     case: int
@@ -58,6 +61,7 @@ class Candidate:
     replications: int = 0
     verdict: str = ""
     why: str = ""
+    outside_learnt: str = ""
 
     @property
     def simulated(self) -> bool:
@@ -120,6 +124,7 @@ def choose(
 
     """
     cases = {case.index: case for case in plan.study.cases()}
+    learnt_range.check(cases.values())
     refused = [_impossible(index, axes, why) for index, axes, why in plan.refused]
     candidates = [*(_known(plan, case) for case in cases.values()), *refused]
     known = sorted(candidates, key=lambda c: (c.cost, c.case))
@@ -224,7 +229,11 @@ def _simulated(plan: Plan, case: Case, candidate: Candidate, jobs: int) -> Candi
         busy = float(np.mean([one.utilisation for one in done]))
         mean = float(np.mean([one.mean_utilisation for one in done]))
         candidate = replace(
-            candidate, replications=len(done), utilisation=busy, mean_utilisation=mean
+            candidate,
+            replications=len(done),
+            utilisation=busy,
+            mean_utilisation=mean,
+            outside_learnt=str(done[0].figures.get(OUTSIDE, "")),
         )
         if busy >= 1:
             return replace(candidate, verdict=OVERLOADED, why="more comes than is served")
@@ -260,7 +269,8 @@ def _replications(case: Case, numbers: Sequence[int], jobs: int) -> list[_Replic
 def _one(case: Case, number: int, progress: Progress) -> _Replication:
     outcome = case.run(number, progress)
     sojourn, arrived = (np.asarray(outcome.columns[name]) for name in ("sojourn_ps", "arrived_ps"))
-    figures = outcome.figures
+    totals = outcome.figures
+    figures = {**totals, **learnt_range.figures(case, number, outcome.columns, totals)}
     # what the disks had to do over the time in which that came
     over = float(figures["simulated_ps"]) / max(int(arrived.max()), 1)
     busiest, mean = (

@@ -50,7 +50,12 @@ def _notes(choice: Choice) -> list[str]:
     said.append("[ , ]: 95 % interval; a candidate meets or misses with all of it")
     if any(c.value_ps is None and c.least_ps is not None for c in choice.candidates):
         said.append(">: not simulated; what it would be without any waiting")
-    return said + [_caution(c) for c in choice.candidates if c.uneven]
+    said += [_caution(c) for c in choice.candidates if c.uneven]
+    return said + [
+        f"caution: {_what(c)}, beyond what the disk was learnt from: {c.outside_learnt}"
+        for c in choice.candidates
+        if c.outside_learnt
+    ]
 
 
 def _caution(candidate: Candidate) -> str:

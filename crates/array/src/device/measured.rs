@@ -20,6 +20,9 @@ parameters! {
     /// The file is a CSV whose first line is `op,service`; then one access a line, `read` or `write`
     /// and a time with its unit (`read,85us`). Where it has no writes, they take as long as reads,
     /// and the other way round. For addresses it holds 1 PiB.
+    /// Comments at its head may say what was measured, as `sojourn array fit` writes them: the size
+    /// of each access (`# learnt.size = "16KiB"`), and the accesses per second of the lightest and
+    /// the heaviest load (`# learnt.rates = [7.0, 62.8]`). A run that asks for others says so.
     pub struct Empirical: "empirical" {
         /// The file, seen from the study's own place.
         pub file: String,

@@ -37,9 +37,11 @@ def fit(
     """Learn a device from a RUN that measured it, and lay its predictions beside the RUN.
 
     The lightest load gives the services, the heaviest how many are served at once and how much
-    they slow each other. Writes a study with the device in it, and its simulation. Exit code 1
-    where that misses the mean or the 95th percentile of a measured load: then the device is no
-    queue with these services.
+    they slow each other. Writes a study with the device in it, and its simulation.
+
+    A device is accepted if the 95 % intervals of how far its mean and 95th percentile are off lie
+    within 15 % at every load, and refused if one lies outside. Otherwise too few requests were
+    measured to tell, and the command says how many it takes. Exit code 1 unless it is accepted.
     """
     from sojourn._internal.errors import InputError
     from sojourn.fitting import fit as learn
