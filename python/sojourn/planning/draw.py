@@ -1,8 +1,10 @@
 """A choice between arrays as a picture: what they cost, and how long requests take."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
@@ -12,11 +14,18 @@ from sojourn.presentation import style
 from sojourn.presentation.plots import Point, draw_points
 from sojourn.presentation.style import Picture
 
+Look: TypeAlias = dict[str, Any]
+Looks: TypeAlias = Mapping[str, Look]
+
 _WIDTH, _HEIGHT = 7.0, 4.5
 # The height of a name in the legend, and of title, axis and note, in inches.
 _NAME, _MARGINS = 0.19, 1.3
-# The most names of offers, and of layouts, that the legend has, and the letters of one.
+# The most offers, and layouts, that have a look and a name, and the letters of a name.
 _MOST_NAMES, _LONGEST_NAME = 20, 28
+_MARKERS = (*style.MARKERS, *"<>phHd8")
+_OTHERS: Look = {"color": "0.75", "marker": "."}
+# Where the number of disks stands, in points, of the first candidate at a price and of others.
+_BESIDE = ((5, 4), (5, -9), (-12, 4), (-12, -9))
 
 
 def draw(choice: Choice) -> Picture:
@@ -27,27 +36,43 @@ def draw(choice: Choice) -> Picture:
     """
     shown = [c for c in choice.candidates if c.value_ps is not None]
     of = "mean" if choice.percentile is None else f"{choice.percentile:.10g}th percentile of the"
-    offers = list(dict.fromkeys(c.offer for c in shown))
-    layouts = list(dict.fromkeys(c.arrangement for c in shown))
+    offers = _colours(c.offer for c in shown)
+    layouts = _markers(c.arrangement for c in shown)
     with style.applied():
         title = f"{choice.title}: {choice.target}"
         picture, ((panel,),) = style.panels(1, 1, title, "; ".join(_said(choice, shown)))
         for candidate in shown:
-            look = {
-                "color": _cyclic(style.COLOURS, offers.index(candidate.offer)),
-                "marker": _cyclic(style.MARKERS, layouts.index(candidate.arrangement)),
-                "linestyle": "",
-            }
-            draw_points(panel, [_point(candidate)], "_", look)
+            look = offers.get(candidate.offer, _OTHERS) | layouts.get(
+                candidate.arrangement, _OTHERS
+            )
+            hollow = {} if candidate.ci95_ps else {"fillstyle": "none"}
+            draw_points(panel, [_point(candidate)], "_", look | hollow | {"linestyle": ""})
         _number(panel, shown)
         _mark(panel, choice)
         panel.set_xlabel("price, as the plan gives it")
         panel.set_ylabel(f"{of} response time [ms]")
         if shown:
             style.logarithmic(panel, "y")
-        names = _legend(picture, panel, offers, layouts)
+        others = [len({c.offer for c in shown}), len({c.arrangement for c in shown})]
+        names = _legend(picture, panel, [offers, layouts], others)
         picture.set_size_inches(_WIDTH, max(_HEIGHT, _MARGINS + _NAME * names))
     return picture
+
+
+def _colours(offers: Iterable[str]) -> Looks:
+    """The colour of each of the first offers."""
+    names = list(dict.fromkeys(offers))[:_MOST_NAMES]
+    if len(names) <= len(style.COLOURS):
+        colours: Sequence[Any] = style.COLOURS
+    else:
+        colours = list(mpl.colormaps["turbo"].resampled(len(names))(range(len(names))))
+    return {name: {"color": colours[place]} for place, name in enumerate(names)}
+
+
+def _markers(layouts: Iterable[str]) -> Looks:
+    """The marker of each of the first layouts."""
+    names = list(dict.fromkeys(layouts))[: min(_MOST_NAMES, len(_MARKERS))]
+    return {name: {"marker": _MARKERS[place]} for place, name in enumerate(names)}
 
 
 def _said(choice: Choice, shown: Sequence[Candidate]) -> list[str]:
@@ -55,15 +80,18 @@ def _said(choice: Choice, shown: Sequence[Candidate]) -> list[str]:
     said = ["a number beside a point: how many disks"]
     if any(c.ci95_ps for c in shown):
         said.append("bars: 95 % intervals")
+    if any(not c.ci95_ps for c in shown):
+        said.append("hollow: no interval")
     if left_out:
         said.append(f"{count(left_out, 'candidate')} not simulated")
     return said
 
 
 def _number(panel: Axes, shown: Sequence[Candidate]) -> None:
-    """Write the number of disks beside the first point of each price."""
+    """Write the number of disks beside the highest point that has it at a price."""
+    at: Counter[float] = Counter()
     numbered: set[tuple[float, int | None]] = set()
-    for candidate in shown:
+    for candidate in sorted(shown, key=lambda c: (c.cost, -(c.value_ps or 0))):
         if (candidate.cost, candidate.disks) in numbered:
             continue
         numbered.add((candidate.cost, candidate.disks))
@@ -71,11 +99,12 @@ def _number(panel: Axes, shown: Sequence[Candidate]) -> None:
         panel.annotate(
             str(candidate.disks),
             (price, value),
-            xytext=(5, 4),
+            xytext=_BESIDE[at[price] % len(_BESIDE)],
             textcoords="offset points",
             fontsize=7,
             color="0.35",
         )
+        at[price] += 1
 
 
 def _mark(panel: Axes, choice: Choice) -> None:
@@ -95,17 +124,23 @@ def _mark(panel: Axes, choice: Choice) -> None:
         )
 
 
-def _legend(picture: Picture, panel: Axes, offers: Sequence[str], layouts: Sequence[str]) -> int:
-    """Name the colours, the markers, and what is marked; returns how many names there are."""
-    colours = _names(offers, [{"color": _cyclic(style.COLOURS, i)} for i in range(len(offers))])
-    plain = {"color": "0.35", "linestyle": ""}
-    markers = _names(
-        layouts, [plain | {"marker": _cyclic(style.MARKERS, i)} for i in range(len(layouts))]
-    )
+def _legend(picture: Picture, panel: Axes, looks: Sequence[Looks], numbers: Sequence[int]) -> int:
+    """Name what has a look and what is marked; returns how many names there are.
+
+    Args:
+        picture: gets the legend, beside the panel.
+        panel: has what is marked.
+        looks: those of offers, and those of layouts.
+        numbers: how many offers and layouts there are, with and without a look.
+    """
+    named: list[tuple[Any, str]] = []
+    for each, number in zip(looks, numbers, strict=True):
+        if number > 1:  # a single one needs no name
+            named += [(_sample(look), _short(name)) for name, look in each.items()]
+        if number > len(each):
+            named.append((_sample(_OTHERS), count(number - len(each), "other")))
     handles, labels = panel.get_legend_handles_labels()
-    marked = [(h, label) for h, label in zip(handles, labels, strict=True) if label != "_"]
-    # A single offer, or a single layout, needs no name where the other varies.
-    named = [*(colours if len(offers) > 1 else []), *(markers if len(layouts) > 1 else []), *marked]
+    named += [(h, label) for h, label in zip(handles, labels, strict=True) if label != "_"]
     picture.legend(
         [handle for handle, _ in named],
         [label for _, label in named],
@@ -115,25 +150,16 @@ def _legend(picture: Picture, panel: Axes, offers: Sequence[str], layouts: Seque
     return len(named)
 
 
-def _names(names: Sequence[str], looks: Sequence[dict[str, Any]]) -> list[tuple[Line2D, str]]:
-    """Lines of a legend, short ones and not too many."""
-    pairs = zip(names[:_MOST_NAMES], looks, strict=False)
-    lines = [
-        (Line2D([], [], linewidth=4 if "marker" not in look else None, **look), _short(name))
-        for name, look in pairs
-    ]
-    left = len(names) - len(lines)
-    return (
-        [*lines, (Line2D([], [], linestyle=""), f"and {count(left, 'other')}")] if left else lines
-    )
+def _sample(look: Look) -> Line2D:
+    """A line of the legend: a marker in grey, or a bar of a colour."""
+    plain: Look = {"color": "0.35", "linestyle": ""} if "marker" in look else {"linewidth": 4}
+    return Line2D([], [], **(plain | look))
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
-
-
-def _cyclic(looks: Sequence[str], place: int) -> str:
-    return looks[place % len(looks)]
+    """A name without its middle where it is long: its end often tells it from others."""
+    half = _LONGEST_NAME // 2 - 1
+    return name if len(name) <= _LONGEST_NAME else f"{name[:half]}...{name[-half:]}"
 
 
 def _point(candidate: Candidate) -> tuple[float, Point]:

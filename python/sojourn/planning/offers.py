@@ -116,7 +116,7 @@ def _name(file: PlanFile, path: Path, given: object, otherwise: str, taken: set[
         raise file.refused(path, f"a text of 1 to {_LONGEST_NAME} characters", given)
     if not given.isprintable():
         raise file.refused(path, "printable characters", given)
-    if given in taken:
+    if given.strip() in taken:
         raise file.refused(path, "a name that no other offer has", given)
     return given.strip()
 

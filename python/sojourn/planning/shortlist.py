@@ -15,6 +15,7 @@ from sojourn._core import Case, Plan, SpecError
 from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.formats import toml_value
+from sojourn._internal.units import count
 from sojourn.planning.bounds import impossible, known
 from sojourn.planning.candidate import Candidate
 from sojourn.planning.offers import OFFER, Offer, device_name, read_offers
@@ -230,8 +231,7 @@ def _offered(entry: Entry, offer: Offer) -> Entry:
     axes = {name: value for name, value in entry.candidate.axes.items() if name != "disk"}
     candidate = replace(entry.candidate, offer=offer.name, axes=axes)
     if offer.counts and candidate.disks is not None and candidate.disks not in offer.counts:
-        counts = ", ".join(map(str, offer.counts))
-        why = f"has {candidate.disks} disks, expected {counts}"
+        why = f"has {count(candidate.disks, 'disk')}: not on offer"
         return Entry(impossible(candidate.case, axes, why, offer=offer.name), None)
     return replace(entry, candidate=candidate)
 

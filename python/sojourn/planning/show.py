@@ -9,6 +9,9 @@ from sojourn.planning.candidate import DEARER, Candidate, Choice
 _NAMED = 5
 """Candidates that one line names; it counts the others."""
 
+_SHORT = 32
+"""Letters of a reason that stands in the table; longer ones are notes below it."""
+
 
 def show(choice: Choice) -> None:
     """Print the candidates by price, and which is the cheapest that meets the target."""
@@ -23,7 +26,7 @@ def show(choice: Choice) -> None:
 
 
 def _line(candidate: Candidate, first: Sequence[str], choice: Choice) -> list[str]:
-    why = f": {candidate.why}" if candidate.why and candidate.verdict != DEARER else ""
+    why = f": {candidate.why}" if _explained(candidate) and len(candidate.why) <= _SHORT else ""
     named = {"offer": candidate.offer} | candidate.settings
     return [
         *(named.get(name, "-") for name in first),
@@ -37,6 +40,11 @@ def _line(candidate: Candidate, first: Sequence[str], choice: Choice) -> list[st
         "-" if candidate.utilisation is None else number(candidate.utilisation * 100, 3),
         f"{candidate.replications}" if candidate.simulated else "-",
     ]
+
+
+def _explained(candidate: Candidate) -> bool:
+    """Whether the verdict has a reason that the note on all such candidates does not give."""
+    return bool(candidate.why) and candidate.verdict != DEARER
 
 
 def _mark(candidate: Candidate, choice: Choice) -> str:
@@ -63,7 +71,12 @@ def _notes(choice: Choice) -> list[str]:
     if any(not c.exact for c in by_formulas):
         least = "a lower bound by formulas" if choice.percentile is None else "if no request waits"
         notes.append(f">: not simulated; {least}")
-    return notes + [_caution(c) for c in choice.candidates if c.uneven]
+    reasons = [
+        f"{c.verdict}: {c}: {c.why}"
+        for c in choice.candidates
+        if _explained(c) and len(c.why) > _SHORT
+    ]
+    return [*notes, *reasons, *(_caution(c) for c in choice.candidates if c.uneven)]
 
 
 def _result(choice: Choice) -> list[str]:

@@ -145,9 +145,10 @@ def _is_hopeless(needs: Needs, most: int) -> bool:
 
 
 def _lacking(needs: Needs) -> str:
-    """Why there is no interval, and what would give one."""
+    """Why there is no interval, and what it takes."""
+    least = "at least " if needs.least else ""
     if needs.replications is not None:
-        return f"no interval: {needs.why}; {needs.replications:,} runs would do"
+        return f"no interval: {needs.why}; it takes {least}{needs.replications:,} runs"
     if needs.jobs is not None:
-        return f"no interval: {needs.why}; runs of {needs.jobs:,} requests would do"
+        return f"no interval: {needs.why}; it takes runs of {least}{needs.jobs:,} requests"
     return f"no interval: {needs.why}"
