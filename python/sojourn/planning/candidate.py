@@ -87,11 +87,10 @@ class Candidate:
     @property
     def arrangement(self) -> str:
         """Its layout and other settings in words; empty where the plan varies none."""
-        words = [
-            value if name == "layout" else f"{name} {value}"
-            for name, value in self.settings.items()
-        ]
-        return ", ".join(words)
+        settings = self.settings
+        layout = settings.pop("layout", "")
+        others = (f"{name} {value}" for name, value in settings.items())
+        return ", ".join(word for word in (layout, *others) if word)
 
 
 _SHOWN = ("disk", "disks")

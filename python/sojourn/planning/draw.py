@@ -158,7 +158,7 @@ def _sample(look: Look) -> Line2D:
 
 def _short(name: str) -> str:
     """A name without its middle where it is long: its end often tells it from others."""
-    half = _LONGEST_NAME // 2 - 1
+    half = (_LONGEST_NAME - len("...")) // 2
     return name if len(name) <= _LONGEST_NAME else f"{name[:half]}...{name[-half:]}"
 
 

@@ -134,12 +134,12 @@ def _counts(file: PlanFile, path: Path, given: object) -> tuple[int, ...]:
             found = _range(file, path, given)
         case _:
             raise file.refused(path, _COUNTS, given)
-    counts = tuple(one for one in found if isinstance(one, int) and not isinstance(one, bool))
     if not 1 <= len(found) <= _MOST_COUNTS:
         raise SpecError(
             f"{file.place(path)}: plan.offer.disks has {len(found)} counts, expected 1 to"
             f" {_MOST_COUNTS}"
         )
+    counts = tuple(one for one in found if isinstance(one, int) and not isinstance(one, bool))
     if len(set(counts)) < len(found) or not 1 <= min(counts) <= max(counts) <= _LARGEST_COUNT:
         raise file.refused(path, _COUNTS, given)
     return counts
@@ -150,7 +150,9 @@ def _range(file: PlanFile, path: Path, given: Mapping[str, object]) -> range:
     numbers = [given.get("from"), given.get("to"), given.get("step", 1)]
     match numbers:
         case [int(first), int(last), int(step)] if (
-            not any(isinstance(one, bool) for one in numbers) and 1 <= first <= last and step >= 1
+            not any(isinstance(one, bool) for one in numbers)
+            and 1 <= first <= last <= _LARGEST_COUNT
+            and step >= 1
         ):
             return range(first, last + 1, step)
     raise file.refused(path, _COUNTS, given)
