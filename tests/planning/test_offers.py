@@ -1,6 +1,8 @@
 """Offers of a plan: how they are read, what is refused, and which candidates they make."""
 
+import re
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ import sojourn
 from sojourn._core import SpecError
 from sojourn.planning import IMPOSSIBLE, MEETS, SMALL, choose, read
 
+ROOT = Path(__file__).parents[2]
 OFFERS = """\
 title = "two offers"
 model = "array"
@@ -141,7 +144,10 @@ def test_capacity_is_that_of_the_data_of_each_offer():
 
 def test_what_else_a_plan_varies_is_crossed_with_offers():
     shortlist = changed(
-        ("[workload]", '[sweep]\nscheduling = ["fcfs", "sstf"]\n[workload]'),
+        (
+            "[workload]",
+            'positioning = "mechanical"\n[sweep]\nscheduling = ["fcfs", "sstf"]\n[workload]',
+        ),
         ('disk = { kind = "exponential", mean = "2ms" }', 'disk = "HP97560"'),
     )
     assert len(shortlist.entries) == 14
@@ -287,6 +293,16 @@ def test_what_is_no_offer(given, message):
     with pytest.raises(SpecError) as refused:
         read(f'model = "array"\n[plan]\n{given}\n', "plan.toml", [])
     assert str(refused.value).startswith(message)
+
+
+def test_the_plan_on_the_page_can_be_read(tmp_path):
+    page = (ROOT / "docs" / "how-to" / "choose-an-array.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "nvme.csv").write_text("op,service\nread,100us\nwrite,200us\n")
+    shortlist = read(text, str(tmp_path / "plan.toml"), [])
+    names = dict.fromkeys(str(entry.candidate) for entry in shortlist.entries)
+    assert len(names) == 12
+    assert {"raid10 of 12 x NVMe", "raid6 of 96 x disk, 7200 rpm"} < set(names)
 
 
 def test_the_command_refuses_with_exit_code_2(command, tmp_path):
