@@ -280,6 +280,20 @@ def test_a_mistake_in_an_offer_is_one_message(change, message):
     assert "--set" not in line
 
 
+def test_a_line_is_found_behind_and_inside_long_statements():
+    layouts = "\n".join(['    { kind = "raid0" },', "    # [x]", '    "raid1", # a = 1'] * 2000)
+    text = OFFERS.replace('    "raid10",\n', f"{layouts}\n")
+    with pytest.raises(SpecError, match=r"^plan\.toml:6024: unknown key plan\.offer\.prise"):
+        read(text.replace("price = 10\n", "prise = 10\n"), "plan.toml", [])
+    with pytest.raises(SpecError, match=r"^plan\.toml:22: plan\.offer\.layouts has "):
+        read(text, "plan.toml", [])
+    # a text with lines that look like keys and tables
+    title = "title = '''\na = 1\n[plan]\nprise = 3\n'''\n"
+    text = OFFERS.replace('title = "two offers"\n', title)
+    with pytest.raises(SpecError, match=r"^plan\.toml:29: unknown key plan\.offer\.prise"):
+        read(text.replace("price = 10\n", "prise = 10\n"), "plan.toml", [])
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

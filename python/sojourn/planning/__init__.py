@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from sojourn._core import SpecError
 from sojourn.execution.execute import processors
+from sojourn.planning.bounds import reason
 from sojourn.planning.candidate import (
     DEARER,
     IMPOSSIBLE,
@@ -98,5 +99,4 @@ def _judged(shortlist: Shortlist, entry: Entry, jobs: int) -> Candidate:
             jobs=jobs,
         )
     except SpecError as error:
-        why = str(error).split(": ", 1)[-1]
-        return replace(entry.candidate, verdict=IMPOSSIBLE, why=why)
+        return replace(entry.candidate, verdict=IMPOSSIBLE, why=reason(str(error)))

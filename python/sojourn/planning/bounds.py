@@ -15,6 +15,11 @@ _LOADS = ("queue_utilisation", "offered_utilisation")
 OVERLOAD = "more arrives than it can serve"
 
 
+def reason(error: str) -> str:
+    """What is wrong, without the file's name and line, which all candidates share."""
+    return error.split(": ", 1)[-1]
+
+
 def impossible(index: int, axes: dict[str, Value], why: str, offer: str = "") -> Candidate:
     """A candidate that no array can be."""
     return Candidate(

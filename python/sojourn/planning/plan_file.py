@@ -1,5 +1,6 @@
 """The text of a plan as Python reads it: its tables, and the line on which each key is set."""
 
+import re
 import tomllib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,12 @@ Path: TypeAlias = Sequence[str | int]
 
 # The longest part of a value that a message repeats.
 _SHOWN = 200
+# Lines on which a statement may begin: a table, or a key. Some are inside a list or a text.
+_START = re.compile(r"""\s*(\[\[?[\w\s."'-]+\]\]?\s*(#.*)?$|[\w"'][\w\s."'-]*=)""")
+# The most such lines that are tried as the end of one statement.
+_MOST_TRIES = 50
+# A longer text, in characters, takes seconds to search.
+_LONGEST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,8 @@ class PlanFile:
         inside = next(
             (path[:end] for end in range(len(path), 0, -1) if _has(self.document, path[:end])), ()
         )
-        return f"{self.source}:{self._line(inside)}" if inside else self.source
+        line = self._line(inside) if inside else None
+        return self.source if line is None else f"{self.source}:{line}"
 
     def refused(self, path: Path, expected: str, value: object = None) -> SpecError:
         """The message about a value, or about a key that is missing where there is no value."""
@@ -65,27 +73,33 @@ class PlanFile:
                     f" {', '.join(names)}{hint}"
                 )
 
-    def _line(self, path: Path) -> int:
-        """The line on which the statement begins that sets `path`, from 1.
+    def _line(self, path: Path) -> int | None:
+        """The line on which the statement begins that sets `path`, from 1; None if not found.
 
         The first lines of a file, as many as are needed to end a statement, are TOML themselves.
         """
+        if len(self.text) > _LONGEST:
+            return None
         lines = self.text.split("\n")
+        starts = [place for place, line in enumerate(lines) if _START.match(line)]
 
         def is_set(number: int) -> bool:
-            return any(_has(document, path) for document in _beginnings(lines, number))
+            """Whether `path` is set by the statements up to that one."""
+            document = _beginning(lines, [*starts[number + 1 :][:_MOST_TRIES], len(lines)])
+            return document is not None and _has(document, path)
 
-        return 1 + bisect_left(range(1, len(lines)), True, key=is_set)
+        found = bisect_left(range(len(starts)), True, key=is_set)
+        return starts[found] + 1 if found < len(starts) and is_set(found) else None
 
 
-def _beginnings(lines: Sequence[str], number: int) -> Sequence[Mapping[str, Any]]:
-    """The tables of so many lines and the rest of their last statement; none if it has no end."""
-    for end in range(number, len(lines) + 1):
+def _beginning(lines: Sequence[str], ends: Sequence[int]) -> Mapping[str, Any] | None:
+    """The tables of the lines up to the first end that ends a statement; None if none does."""
+    for end in ends:
         try:
-            return [tomllib.loads("\n".join(lines[:end]))]
+            return tomllib.loads("\n".join(lines[:end]))
         except ValueError:
             continue
-    return []
+    return None
 
 
 def _has(value: Any, path: Path) -> bool:

@@ -16,7 +16,7 @@ from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.formats import toml_value
 from sojourn._internal.units import count
-from sojourn.planning.bounds import impossible, known
+from sojourn.planning.bounds import impossible, known, reason
 from sojourn.planning.candidate import Candidate
 from sojourn.planning.offers import OFFER, Offer, device_name, read_offers
 from sojourn.planning.plan_file import PlanFile
@@ -189,7 +189,7 @@ def _of_plan(plan: Plan, laid: Sequence[_Laid], *, inclusive: bool) -> Shortlist
         entries=(
             *(entry(known(plan, target, case), case) for case in cases),
             *(
-                entry(impossible(index, axes, _reason(_explained(why, laid))), None)
+                entry(impossible(index, axes, reason(_explained(why, laid))), None)
                 for index, axes, why in plan.refused
             ),
         ),
@@ -267,8 +267,3 @@ def _laid(file: PlanFile, offer: Offer) -> list[_Laid]:
 
 def _of_part(file: PlanFile, offer: Offer, key: str, said: str) -> str:
     return f"{file.place([*offer.path, key])}: {said}"
-
-
-def _reason(error: str) -> str:
-    """What is wrong, without the file's name and line, which all candidates share."""
-    return error.split(": ", 1)[-1]

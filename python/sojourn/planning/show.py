@@ -20,17 +20,19 @@ def show(choice: Choice) -> None:
     first = ["offer", *axes] if len(offers) > 1 else axes
     of = "mean" if choice.percentile is None else f"p{choice.percentile:.10g}"
     heads = [*first, "verdict", "disks", "price", "holds [GB]", f"{of} [ms]", "busy [%]", "runs"]
-    lines = [_line(candidate, first, choice) for candidate in choice.candidates]
+    marks = {choice.cheapest.case: ", cheapest"} if choice.cheapest else {}
+    marks |= {candidate.case: ", as cheap" for candidate in choice.ties}
+    lines = [_line(c, first, marks.get(c.case, "")) for c in choice.candidates]
     print_table([lines], heads, title=f"{choice.title}: {choice.target}", numbers=6)
     print_lines(f"  {line}" for line in _notes(choice))
 
 
-def _line(candidate: Candidate, first: Sequence[str], choice: Choice) -> list[str]:
+def _line(candidate: Candidate, first: Sequence[str], mark: str) -> list[str]:
     why = f": {candidate.why}" if _explained(candidate) and len(candidate.why) <= _SHORT else ""
     named = {"offer": candidate.offer} | candidate.settings
     return [
         *(named.get(name, "-") for name in first),
-        f"{candidate.verdict}{why}{_mark(candidate, choice)}",
+        f"{candidate.verdict}{why}{mark}",
         "-" if candidate.disks is None else f"{candidate.disks}",
         "-" if candidate.price is None else number(candidate.price),
         "-"
@@ -45,12 +47,6 @@ def _line(candidate: Candidate, first: Sequence[str], choice: Choice) -> list[st
 def _explained(candidate: Candidate) -> bool:
     """Whether the verdict has a reason that the note on all such candidates does not give."""
     return bool(candidate.why) and candidate.verdict != DEARER
-
-
-def _mark(candidate: Candidate, choice: Choice) -> str:
-    if candidate is choice.cheapest:
-        return ", cheapest"
-    return ", as cheap" if candidate in choice.ties else ""
 
 
 def _time(candidate: Candidate) -> str:
