@@ -233,6 +233,36 @@ def test_a_constant_has_no_interval_and_a_shift_moves_it():
     assert mean_interval(Batches([[np.arange(5.0)]])) is None
 
 
+def _atoms(number: int, above: float, rng: np.random.Generator) -> np.ndarray:
+    """Values of which a share `above` is 5, the largest, and the others are between 1 and 2."""
+    return np.where(rng.random(number) < above, 5.0, 1 + rng.random(number))
+
+
+def test_the_largest_value_ends_an_interval_where_many_observations_share_it():
+    rng = np.random.default_rng(7)
+    own = Batches.cut([_atoms(20_000, 0.02, rng)])
+    # 400 observations are 5 and none is larger: 200 of them would lie above a larger p99
+    assert quantile_interval(own, 0.99) == (5, 5)
+    assert quantile_interval(own, 0.9)[1] < 2
+    # p98 lies at the border: 5, or next to 2
+    low, high = quantile_interval(own, 0.98)
+    assert (low < 2, high) == (True, 5)
+    # of 600 observations 6 are expected above p99: too few to tell that none is
+    assert quantile_interval(Batches.cut([_atoms(600, 0.02, rng)]), 0.99) is None
+    assert quantile_interval(Batches.cut([np.full(20_000, 5.0)]), 0.99) is None
+
+
+def test_intervals_of_atoms_contain_the_quantile():
+    rng = np.random.default_rng(8)
+    covered = np.zeros(3)
+    for _ in range(300):
+        own = Batches.cut([_atoms(10_000, 0.012, rng)])
+        for place, (share, truth) in enumerate([(0.99, 5), (0.98, 1.9919), (0.5, 1.506)]):
+            low, high = quantile_interval(own, share)
+            covered[place] += low <= truth + 1e-4 and truth - 1e-4 <= high
+    assert (covered / 300 >= 0.93).all()
+
+
 def test_totals_by_hand():
     # sums 2 and 12 of 1 and 3: the ratio 14/4, deviations 2 - 3.5 and 12 - 10.5
     low, high = total_interval(np.array([2.0, 12]), np.array([1.0, 3]))

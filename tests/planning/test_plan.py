@@ -6,7 +6,7 @@ import pytest
 
 import sojourn
 from conftest import PLAN
-from sojourn._core import Plan, SpecError
+from sojourn._core import SpecError
 from sojourn.planning import (
     DEARER,
     IMPOSSIBLE,
@@ -18,10 +18,12 @@ from sojourn.planning import (
     UNCLEAR,
     Candidate,
     Choice,
-    _rounds,
     choose,
+    read,
 )
 from sojourn.planning.show import show
+from sojourn.planning.simulation import rounds
+from sojourn.planning.target import Target
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "plan.toml"
 
@@ -30,7 +32,7 @@ def planned(*changes, text=PLAN):
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    return Plan.parse(text, "plan.toml", [])
+    return read(text, "plan.toml", [])
 
 
 def chosen(plan, **options):
@@ -45,11 +47,25 @@ def verdicts(choice):
 
 
 def test_a_target():
-    plan = planned()
-    assert (plan.target, plan.percentile, plan.limit_ps) == ("p90 < 60ms", 90.0, 60 * 10**9)
-    mean = planned(("p90 < 60 ms", "mean < 1.5ms"))
-    assert (mean.target, mean.percentile, mean.limit_ps) == ("mean < 1.5ms", None, 1_500_000_000)
-    assert planned(("p90", "p99.9")).percentile == 99.9
+    assert planned().target == Target(90.0, 60 * 10**9, inclusive=False, text="p90 < 60ms")
+    mean = planned(("p90 < 60 ms", "mean < 1.5ms")).target
+    assert mean == Target(None, 1_500_000_000, inclusive=False, text="mean < 1.5ms")
+    assert planned(("p90", "p99.9")).target.percentile == 99.9
+
+
+def test_a_target_may_be_inclusive():
+    plan = planned(("p90 < 60 ms", "p90 <= 60 ms"))
+    assert plan.target == Target(90.0, 60 * 10**9, inclusive=True, text="p90 <= 60ms")
+    overridden = read(PLAN, "plan.toml", [("plan.target", "mean <= 2 ms")])
+    assert overridden.target.text == "mean <= 2ms"
+    # an override replaces the file's target, and what that says of the bound
+    text = PLAN.replace("p90 < 60 ms", "p90 <= 60 ms")
+    assert not read(text, "plan.toml", [("plan.target", "p90 < 6 ms")]).target.inclusive
+    bound = 60 * 10**9
+    assert plan.target.is_met((bound - 1, bound))
+    assert not planned().target.is_met((bound - 1, bound))
+    assert planned().target.is_missed((bound, bound + 1))
+    assert not plan.target.is_missed((bound, bound + 1))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +79,15 @@ def test_a_target():
         (
             ("p90 < 60 ms", "p100 < 60ms"),
             'plan.toml:11: plan.target = "p100 < 60ms", expected a target such as',
+        ),
+        (
+            ("p90 < 60 ms", "p90 <= 60 mss"),
+            'plan.toml:11: plan.target = "p90 <= 60 mss", expected a target such as "p99 < 40ms"',
+        ),
+        (("disks = [{", "diskss = [{"), "unknown key plan.diskss, expected target, capacity,"),
+        (
+            ('disks = [{ price = 10, capacity = "500GB" }]', "# none"),
+            "plan.toml:10: plan.offer is missing, expected a table [[plan.offer]] for each disk",
         ),
         (("target", "targt"), "plan.toml:11: unknown key plan.targt, expected target, capacity"),
         (("price", "cost"), "plan.toml:12: unknown key plan.disks.cost"),
@@ -95,12 +120,13 @@ def test_a_study_without_a_plan_is_none():
 
 
 def test_each_disk_has_its_offer():
-    plan = Plan.parse(EXAMPLE.read_text(), str(EXAMPLE), [])
-    offers = [plan.offer(case) for case in plan.study.cases()]
-    assert len(offers) == 18
-    for case, offer in zip(plan.study.cases(), offers, strict=True):
-        paper = case.parameters["disk.kind"] == "ST3500630NS"
-        assert offer == ((60.0, 500 * 10**9) if paper else (140.0, 600 * 10**9))
+    entries = read(EXAMPLE.read_text(), str(EXAMPLE), []).entries
+    assert len(entries) == 18
+    for entry in entries:
+        candidate = entry.candidate
+        paper = candidate.axes["disk"] == "ST3500630NS"
+        assert candidate.offer == ("ST3500630NS" if paper else "zoned")
+        assert candidate.price == candidate.disks * (60 if paper else 140)
 
 
 # What is found
@@ -163,13 +189,13 @@ def test_a_candidate_at_the_limit_is_unclear():
     assert first.verdict in {UNCLEAR, MISSES, MEETS}
     assert first.replications == 5
     if first.verdict == UNCLEAR:
-        assert first.ci95_ps[0] < plan.limit_ps <= first.ci95_ps[1]
+        assert first.ci95_ps[0] < plan.target.limit_ps <= first.ci95_ps[1]
 
 
 def test_rounds_double():
-    assert list(_rounds(40)) == [5, 10, 20, 40]
-    assert list(_rounds(7)) == [5, 7]
-    assert list(_rounds(3)) == [3]
+    assert list(rounds(40)) == [5, 10, 20, 40]
+    assert list(rounds(7)) == [5, 7]
+    assert list(rounds(3)) == [3]
 
 
 def test_of_equal_prices_the_quicker_is_chosen():
@@ -187,7 +213,7 @@ def test_the_command(command, tmp_path):
     picture = tmp_path / "pictures" / "plan.png"
     shown = command("array", "plan", path, "-o", picture)
     assert (shown.code, shown.err) == (0, "")
-    assert "cheapest that meets it: layout raid" in shown.out
+    assert "cheapest that meets it: raid" in shown.out
     assert picture.stat().st_size > 10_000
     document = command("array", "plan", path, "--json").document
     assert document["target"] == "p90 < 60ms"
@@ -220,12 +246,12 @@ def test_a_disk_that_is_busier_than_its_fellows_is_told_of(capsys):
     show(choice)
     said = [line for line in capsys.readouterr().out.splitlines() if "caution" in line]
     assert len(said) == 1
-    assert "busier than its fellows" in said[0]
+    assert "raid5 of 8 x ST3500630NS: one disk is busier than the others" in said[0]
 
 
 def test_the_example_with_more_to_hold_takes_what_costs_480():
     text = EXAMPLE.read_text().replace("p99 < 60 ms", "p99 < 180 ms").replace("1.5TB", "3TB")
-    cheapest = chosen(Plan.parse(text, "plan.toml", [])).cheapest
+    cheapest = chosen(read(text, "plan.toml", [])).cheapest
     assert cheapest is not None
     assert cheapest.price == 480
 

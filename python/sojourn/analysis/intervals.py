@@ -105,7 +105,15 @@ class Batches:
 
     def tail(self, x: float, side: Side = "right") -> tuple[float, Values]:
         """The share of observations that are `above`, and its deviations."""
-        over = self.above(x, side)
+        return self._share(self.above(x, side))
+
+    def single(self) -> tuple[float, Values]:
+        """The share, and its deviations, of one observation, which is in the first batch."""
+        one = np.zeros(self.runs * self.each)
+        one[0] = 1
+        return self._share(self._shaped(list(one)))
+
+    def _share(self, over: Values) -> tuple[float, Values]:
         return float(over.sum() / self.counts.sum()), self._deviations(over)
 
     def _deviations(self, sums: Values) -> Values:
@@ -159,8 +167,9 @@ def mean_interval(of: Batches) -> Interval | None:
 def quantile_interval(of: Batches, share: float) -> Interval | None:
     """The interval of the quantile that a share of all observations lies below, such as 0.99.
 
-    All `x` that are neither too low nor too high, by the interval of the mean of "exceeds x". None
-    where it has no upper end in the sample.
+    All `x` that are neither too low nor too high, by the interval of the mean of "exceeds x". Where
+    many observations share the largest value, that is the upper end if even one observation above
+    it would be too few. None where the interval has no upper end in the sample, or all are alike.
 
     Source: inversion, Heidelberger and Lewis, "Quantile estimation in dependent sequences",
     Operations Research 32, 1984.
@@ -170,23 +179,24 @@ def quantile_interval(of: Batches, share: float) -> Interval | None:
         return None
     pooled = of.pooled
 
-    def exceeds(x: float, side: Side) -> tuple[float, float]:
-        tail, deviations = of.tail(x, side)
-        return tail, half_width(deviations) / tail if tail else inf
-
     def too_low(x: float) -> bool:
-        tail, r = exceeds(x, "right")
+        tail, deviations = of.tail(x, "right")
+        r = half_width(deviations) / tail if tail else inf
         return tail / (1 + r + r**2 / 2) > 1 - share
 
-    def too_high(x: float) -> bool:
-        tail, r = exceeds(x, "left")
+    def too_few(tail: float, deviations: Values) -> bool:
+        r = half_width(deviations) / tail if tail else inf
         return tail * (1 + r + r**2) < 1 - share
+
+    def too_high(x: float) -> bool:
+        return too_few(*of.tail(x, "left"))
 
     middle = _place(share, pooled.size)
     first = _first(lambda i: not too_low(float(pooled[i])), 0, middle)
     last = _first(lambda i: too_high(float(pooled[i])), middle + 1, pooled.size)
     if last == pooled.size:
-        return None
+        ends = pooled[0] < pooled[-1] < inf and too_few(*of.single())
+        return (float(pooled[first]), float(pooled[-1])) if ends else None
     return float(pooled[first]), float(pooled[last - 1])
 
 

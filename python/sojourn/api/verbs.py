@@ -186,12 +186,11 @@ def plan(
         SpecError: the plan cannot be run as written.
         InputError: the file cannot be read.
     """
-    from sojourn._core import Plan
-    from sojourn.planning import choose
+    from sojourn.planning import choose, read
 
     text, source = text_of(file, "plan")
-    asked = overridden(lambda pairs: Plan.parse(text, source, pairs), overrides)
-    return choose(asked, jobs=jobs, everything=everything, say=lambda _: None)
+    shortlist = overridden(lambda pairs: read(text, source, pairs), overrides)
+    return choose(shortlist, jobs=jobs, everything=everything, say=lambda _: None)
 
 
 def list_parts(topic: str | None = None) -> dict[str, list[Entry]] | list[Entry]:

@@ -40,17 +40,17 @@ def plan(
 
     Exit code 1 if none does.
     """
-    from sojourn._core import Plan
     from sojourn._internal.terminal import doing
     from sojourn.execution import studies
-    from sojourn.planning import choose
+    from sojourn.planning import choose, read
     from sojourn.planning.show import show
     from sojourn.presentation.plots import targets
 
     files = None if picture is None else targets(picture, ["plan"], [])
-    parsed = Plan.parse(studies.read(file), str(file), [options.pair(one) for one in settings])
+    pairs = [options.pair(one) for one in settings]
+    shortlist = read(studies.read(file), studies.source_of(file), pairs)
     with doing() as say:
-        choice = choose(parsed, jobs=jobs, everything=everything, say=say)
+        choice = choose(shortlist, jobs=jobs, everything=everything, say=say)
     if files is not None:
         from sojourn.planning.draw import draw
 
