@@ -84,7 +84,8 @@ impl ArrayCase {
         };
         if part.places.are_local() {
             let expected = format!("uniform, or anywhere, for {because}");
-            return Some(Refusal::of(part.places, expected).under("places"));
+            let given = Value::Text(part.places.name().to_owned());
+            return Some(Refusal::value(&given, expected).under("places"));
         }
         match part.places {
             Places::Uniform(uniform) if uniform.align.get() > 1 && self.is_one_copy() => {

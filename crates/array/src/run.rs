@@ -320,8 +320,8 @@ impl ArrayCase {
         };
         let counts = [
             ("rebuilt_blocks", Some(rebuilt.blocks)),
-            ("rebuilt_bytes", Some(rebuilt.blocks * self.block.0)),
-            ("rebuild_bytes", Some(rebuild.blocks * self.block.0)),
+            ("rebuilt_bytes", Some(rebuilt.blocks * self.block().0)),
+            ("rebuild_bytes", Some(rebuild.blocks * self.block().0)),
             ("rebuild_accesses", Some(rebuilt.accesses)),
             ("rebuild_ended_ps", rebuilt.ended.map(|ended| ended.ps())),
         ];

@@ -193,7 +193,12 @@ fn parameter(case: &Case, path: &str) -> Option<String> {
 }
 
 /// Values that their type alone does not tell: topic, parameter, value.
-const SAMPLES: [(&str, &str, &str); 7] = [
+const SAMPLES: [(&str, &str, &str); 8] = [
+    (
+        "requests",
+        "tenant",
+        "[{ name = 'a', arrivals = { kind = 'closed', depth = 2 }, blocks = 1 }]",
+    ),
     ("internets", "file", "'domains.csv'"),
     ("batches", "mean", "2.5"),
     ("request-sizes", "mean", "2.5"),
@@ -207,7 +212,8 @@ const SAMPLES: [(&str, &str, &str); 7] = [
 fn beside(topic: &str, name: &str) -> &'static str {
     match (topic, name) {
         ("schedulings", "sstf" | "look" | "satf") => "positioning = 'mechanical'\n",
-        ("layouts", "raid5" | "raid6") => "workload.places = 'anywhere'\n",
+        ("layouts", "raid5" | "raid6") => "workload.places = 'anywhere'\nworkload.reads = 0.5\n",
+        ("request-places", "sequential" | "hot" | "near") => "positioning = 'mechanical'\n",
         _ => "",
     }
 }
@@ -392,6 +398,10 @@ fn every_choice_is_taken() {
                 for choice in text(parameter, "type").split(", or ").flat_map(|t| t.split(" or ")) {
                     let mut keys =
                         vec![format!("{selector} = '{name}'"), format!("{key} = {choice}")];
+                    if key == "rate_counts" {
+                        // Of single requests it says nothing.
+                        keys.push("batch = 2".to_owned());
+                    }
                     let required = parameters.iter().filter(|p| p["default"].is_null());
                     keys.extend(
                         required

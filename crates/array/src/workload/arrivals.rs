@@ -6,7 +6,6 @@ use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{
     Distribution, Exponential, Frequency, Span, Stream, Streams, choices, parameters, variants,
 };
-use std::num::NonZeroU32;
 
 variants! {
     /// When requests arrive.
@@ -52,7 +51,7 @@ parameters! {
         /// How many requests are under way at once, or are thought about: the queue depth, fio's
         /// `iodepth`. A small one leaves disks idle; a large one adds waiting, but no more throughput
         /// once all disks are busy.
-        pub depth: NonZeroU32,
+        pub depth: u32 [1..=DEEPEST],
         /// The time from the end of a request to the next one in its place.
         pub think: Span = Span::ZERO,
     }
@@ -76,10 +75,6 @@ impl Check for Poisson {
 
 impl Check for Closed {
     fn check(&self) -> Result<(), Refusal> {
-        if self.depth.get() > DEEPEST {
-            let expected = format!("a whole number from 1 to {DEEPEST}");
-            return Err(Refusal::of(&self.depth, expected).under("depth"));
-        }
         match self.think <= LONGEST_GAP {
             true => Ok(()),
             false => {

@@ -149,7 +149,7 @@ impl Laws {
     pub(super) fn as_loop(&self) -> Option<Loop> {
         let Closed { depth, think } = self.closed()?;
         let blocks = self.blocks.moments().filter(|_| self.blocks.is_positive())?;
-        Some(Loop { depth: depth.get(), think: think.ps() as f64, blocks, reads: self.reads })
+        Some(Loop { depth: *depth, think: think.ps() as f64, blocks, reads: self.reads })
     }
 
     /// The process, where its variability is known.

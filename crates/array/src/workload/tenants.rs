@@ -22,7 +22,7 @@ parameters! {
         /// How many requests come before them.
         pub warmup: u32 = 5_000,
         /// The tenants: `[[workload.tenant]]`.
-        pub tenant: Vec<Tenant> = Vec::new(),
+        pub tenant: Vec<Tenant>,
     }
 }
 
@@ -60,7 +60,13 @@ impl Check for Tenants {
         let count = self.tenant.len();
         if !(1..=MOST).contains(&count) {
             let expected = format!("1 to {MOST} tenants, each a [[workload.tenant]]");
-            return Err(Refusal::value(&Value::Int(count as i64), expected).under("tenant"));
+            return Err(match count {
+                0 => Refusal::missing("tenant", expected),
+                many => {
+                    let given = Value::Text(format!("{many} tenants"));
+                    Refusal::value(&given, expected).under("tenant")
+                }
+            });
         }
         for (place, tenant) in self.tenant.iter().enumerate() {
             let others = &self.tenant[..place];
@@ -71,7 +77,8 @@ impl Check for Tenants {
             let has = tenant.places.have_addresses();
             if others.iter().any(|other| other.places.have_addresses() != has) {
                 let expected = "places with addresses for all tenants, or anywhere for all";
-                let refusal = Refusal::of(&tenant.places, expected);
+                let given = Value::Text(tenant.places.name().to_owned());
+                let refusal = Refusal::value(&given, expected);
                 return Err(refusal.under("places").among(place).under("tenant"));
             }
         }
@@ -169,7 +176,7 @@ impl Clients {
             let next = match laws.closed() {
                 None => Next::Open(requests.draw()),
                 Some(closed) => Next::Closed {
-                    due: vec![Time::ZERO; closed.depth.get() as usize].into(),
+                    due: vec![Time::ZERO; closed.depth as usize].into(),
                     think: closed.think,
                 },
             };

@@ -515,7 +515,8 @@ fn accesses_slow_each_other() {
             ("servers", Value::Int(2)),
             ("slowdown", Value::Float(0.5)),
         ]);
-        let workload = table(&[("kind", text("msr")), ("file", text("trace.csv"))]);
+        let workload =
+            table(&[("kind", text("msr")), ("file", text("trace.csv")), ("tick", text("100ns"))]);
         let parts = [
             ("disk", disk),
             ("layout", text("single")),

@@ -37,7 +37,7 @@ fn note(ready: &Ready, name: &str) -> Value {
 }
 
 fn refused(kind: &str, trace: &str, settings: &[(&str, Value)]) -> String {
-    let refusal = ready(kind, trace.as_bytes(), settings).err().expect("it is refused");
+    let refusal = ready(kind, trace.as_bytes(), settings).expect_err("it is refused");
     format!("{}: {}", refusal.path.join("."), refusal.expected)
 }
 
@@ -151,7 +151,7 @@ fn packed_traces_are_read_as_they_are() {
     let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
     for packed in [gzip(trace), zstd(trace)] {
         assert_eq!(list(kind, &packed, &[]), expected);
-        let short = ready(kind, &packed[..packed.len() - 9], &[]).err().expect("it is cut short");
+        let short = ready(kind, &packed[..packed.len() - 9], &[]).expect_err("it is cut short");
         assert!(short.expected.starts_with("a file to read: "), "{}", short.expected);
     }
     // Of several members, as gzip and zstd files that were appended to each other are.
