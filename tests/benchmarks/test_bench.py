@@ -64,10 +64,17 @@ def test_the_benchmarks_of_the_fabric():
 
 def test_the_benchmarks_of_the_array():
     studies = bench.studies("array")
-    assert list(studies) == ["raid01-events", "raid01-recursion", "raid01-rpo", "raid5-writes"]
+    blocks = {}
     for name, text in studies.items():
         (case,) = Study.parse(text, name, []).cases()
-        assert case.parameters["workload.blocks"] == 4
+        blocks[name] = case.parameters["workload.blocks"]
+    assert blocks == {
+        "closed": 1,
+        "raid01-events": 4,
+        "raid01-recursion": 4,
+        "raid01-rpo": 4,
+        "raid5-writes": 4,
+    }
 
 
 def test_an_array_is_counted_in_requests_and_keeps_none_of_them():

@@ -183,7 +183,7 @@ impl WithDevice for Run<'_> {
 }
 
 impl Run<'_> {
-    /// Simulates a workload, whose tenants are told where it has any.
+    /// Simulates a workload. Returns the tenant of each request where there are tenants.
     fn simulate<M: ServiceModel, S: Sink>(
         &self,
         scenario: &Scenario<M>,

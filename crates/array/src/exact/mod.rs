@@ -1,7 +1,6 @@
 //! Formulas: what is known of some arrays without simulating them. Runs report it beside what was
 //! simulated, as a check.
 
-mod closed;
 mod distribution;
 mod exponential;
 mod forks;
@@ -11,9 +10,8 @@ mod law;
 mod one_server;
 mod queue;
 
-pub use closed::{Loop, mean_value_analysis};
 pub use distribution::Distribution;
-pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
+pub use exponential::{bounds, mean_value_analysis, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
 pub use known::Known;
 pub use law::Law;
@@ -43,6 +41,19 @@ pub struct FormulaInput<'a> {
     pub overhead: f64,
     /// Service times, where they do not depend on each other.
     pub times: Option<&'a dyn ServiceTimes>,
+}
+
+/// A closed loop as formulas see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// How many requests are under way or thought about.
+    pub depth: u32,
+    /// The time to think between them, in picoseconds.
+    pub think: f64,
+    /// How many blocks each request has.
+    pub blocks: Moments,
+    /// Share of requests that read.
+    pub reads: f64,
 }
 
 /// The arrivals of requests, whatever the process.

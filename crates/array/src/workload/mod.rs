@@ -145,7 +145,7 @@ pub struct Ready {
 enum Source {
     /// Requests drawn from distributions.
     Drawn(synthetic::Laws),
-    /// Requests of tenants, some of which wait for others of their own: names and laws.
+    /// Requests of tenants, which may wait for others of the same tenant: names and laws.
     Tenants(Arc<[(Box<str>, synthetic::Laws)]>),
     /// Requests of a trace.
     Replayed(Arc<dyn Replayed>),

@@ -6,7 +6,7 @@ use super::places::{self, Addresses, Places};
 use super::{Kind, Numbers, Part, Ready, Request, Source, WorkloadContext};
 use crate::device::Op;
 use crate::exact::{Bulks, Loop, Offered};
-use sojourn_core::parameters::{Check, Refusal, Setting, defaults};
+use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
@@ -53,11 +53,11 @@ impl Kind for Synthetic {
             numbers: Numbers { warmup, requests },
             ops: laws.ops(),
             largest: laws.largest(),
+            notes: depth_of([&laws].into_iter()),
             source: match self.arrivals.closed() {
                 Some(_) => Source::Tenants([("".into(), laws)].into()),
                 None => Source::Drawn(laws),
             },
-            notes: Vec::new(),
         })
     }
 
@@ -87,6 +87,13 @@ pub(super) struct Laws {
     reads: f64,
     /// Where requests go, and the number of blocks of the array; none if they have no addresses.
     places: Option<(Places, u64)>,
+}
+
+/// The total that says how many requests are under way where closed loops pace them all.
+pub(super) fn depth_of<'a>(laws: impl Iterator<Item = &'a Laws>) -> Vec<(String, Value)> {
+    let depths = laws.map(|laws| laws.closed().map(|closed| i64::from(closed.depth)));
+    let depth: Option<i64> = depths.sum();
+    depth.map(|depth| ("closed_loop_depth".to_owned(), Value::Int(depth))).into_iter().collect()
 }
 
 /// Requests without end.
@@ -200,7 +207,7 @@ impl Requests {
         }
     }
 
-    /// Draws the next one; of a closed loop it has no time of its own.
+    /// Draws the next one; that of a closed loop arrives when the loop lets it.
     pub(super) fn draw(&mut self) -> Request {
         loop {
             while self.left == 0 {

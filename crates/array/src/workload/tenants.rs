@@ -4,7 +4,7 @@
 use super::arrivals::Arrivals;
 use super::counts::Size;
 use super::places::{self, Places};
-use super::synthetic::{Laws, Requests};
+use super::synthetic::{Laws, Requests, depth_of};
 use super::{Kind, LATEST, Numbers, Part, Ready, Request, Source, WorkloadContext};
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::{Span, Streams, Time, nested, parameters};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
 parameters! {
-    /// Several tenants that share the array: each sends requests of its own sizes to its own places, in
+    /// Several tenants that share the array: each has separate sizes, operations and places, and sends requests in
     /// a closed loop or by open arrivals. Rows have a column `tenant`: `sojourn show RUN --by tenant`.
     /// The array is empty at first; the first requests, of whichever tenant, have no rows, those
     /// after them do. All tenants go on until these are done.
@@ -99,8 +99,8 @@ impl Kind for Tenants {
             numbers: Numbers { warmup: self.warmup, requests: self.requests.get() },
             ops: [any(0), any(1)],
             largest: tenants.iter().map(|(_, laws)| laws.largest()).max().unwrap_or(1),
+            notes: depth_of(tenants.iter().map(|(_, laws)| laws)),
             source: Source::Tenants(tenants.into()),
-            notes: Vec::new(),
         })
     }
 
@@ -137,7 +137,7 @@ impl Tenant {
     }
 }
 
-/// The tenants of one run: which request comes next, of whom, and when.
+/// The tenants of one run: which tenant's request comes next, and when.
 pub struct Clients {
     clients: Vec<Client>,
 }
@@ -183,6 +183,12 @@ impl Clients {
             Client { requests, next }
         };
         Clients { clients: (0..).zip(tenants).map(client).collect() }
+    }
+
+    /// Whether there is more than one tenant.
+    #[inline(always)]
+    pub fn are_several(&self) -> bool {
+        self.clients.len() > 1
     }
 
     /// The tenant whose request comes next, and when; of several at one time the first.

@@ -8,7 +8,8 @@ use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::sync::atomic::Ordering;
 
 /// Simulates until the first [`Scenario::requests`] requests of `clients` are done; these go on to send
-/// others meanwhile, which the sink never hears of. Returns beside the sink the tenant of each.
+/// others meanwhile, which the sink never hears of. Returns beside the sink the tenant of each, where there
+/// are several.
 #[inline(never)]
 pub fn sojourn_simulate_clients<M: ServiceModel, S: Sink>(
     scenario: &Scenario<M>,
@@ -25,7 +26,7 @@ pub fn sojourn_simulate_clients<M: ServiceModel, S: Sink>(
 struct Looped<S> {
     sink: S,
     clients: Clients,
-    /// The tenant of each request so far.
+    /// The tenant of each request so far, where there are several.
     tenants: Vec<u8>,
     /// How many requests the sink hears of, and how many of them are not done.
     recorded: u64,
@@ -42,7 +43,8 @@ impl<S: Sink> Sink for Looped<S> {
 
     #[inline]
     fn finished(&mut self, job: u64, at: Time) {
-        self.clients.done(self.tenants[job as usize].into(), at);
+        let tenant = self.tenants.get(job as usize).copied().unwrap_or(0);
+        self.clients.done(tenant.into(), at);
         if job < self.recorded {
             self.left -= 1;
             self.sink.finished(job, at);
@@ -64,7 +66,9 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, Looped<S>> {
                 break;
             }
             let request = self.sink.clients.take(tenant);
-            self.sink.tenants.push(tenant as u8);
+            if self.sink.clients.are_several() {
+                self.sink.tenants.push(tenant as u8);
+            }
             self.arrive(job, &request, arrives);
             job += 1;
             if job.is_multiple_of(LOOK_EVERY) {
