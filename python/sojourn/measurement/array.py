@@ -129,6 +129,12 @@ def check(study: Study, source: str, targets: int) -> None:
                 f'{source}: join = "{asked["join"]}", expected "fork-join": real requests do not'
                 " wait for each other's ends"
             )
+        arrivals = asked.get("workload.arrivals.kind", asked["workload.kind"])
+        if arrivals in ("closed", "tenants"):
+            raise InputError(
+                f'{source}: "{arrivals}" arrivals, expected some whose times are known ahead, such'
+                ' as "poisson": a closed loop is simulated, and not measured yet'
+            )
         disks = int(asked.get("layout.disks", _DISKS_OF.get(str(asked["layout.kind"]), 1)))
         if targets != disks:
             raise InputError(
