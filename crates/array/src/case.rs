@@ -3,7 +3,7 @@
 use crate::device::hdd::Positioning;
 use crate::device::hdd::scheduling::{Fcfs, Scheduling};
 use crate::device::{self, Device, DeviceContext, ServiceModel, WithDevice};
-use crate::engine::{self, Join};
+use crate::engine::{self, Join, RebuildOrder};
 use crate::exact::{Distribution, FormulaInput, Known};
 use crate::layout::Layout;
 use crate::workload::{self, MAX_BLOCKS, Workload};
@@ -76,8 +76,10 @@ parameters! {
     pub struct Rebuild: "rebuild" {
         /// How many blocks are read at a time, and then written.
         pub chunk: NonZeroU32 = NonZeroU32::new(8).expect("8 is not zero"),
-        /// The time between a chunk's end and the next one's beginning: how gentle it is.
+        /// The time from when the next chunk could be read to when it is: how gentle it is.
         pub gap: Span = Span::ZERO,
+        /// Whether it reads while it writes.
+        pub order: RebuildOrder = RebuildOrder::Overlapping,
         /// How much of each failed disk is rebuilt; by default all of it.
         pub size: Option<Bytes> = None,
     }
@@ -233,7 +235,7 @@ impl ArrayCase {
         let of_disk = self.disk.blocks(block).map_err(|refusal| refusal.under("disk"))?;
         let blocks = params.blocks(block, of_disk).map_err(|refusal| refusal.under("rebuild"))?;
         let chunk = params.chunk.get();
-        Ok(Some(engine::Rebuild { source, blocks, chunk, gap: params.gap }))
+        Ok(Some(engine::Rebuild { source, blocks, chunk, gap: params.gap, order: params.order }))
     }
 
     /// Whether each place on a disk is as likely as any other, and addresses say no more than that.

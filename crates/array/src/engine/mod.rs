@@ -22,7 +22,7 @@ pub use events::sojourn_simulate as simulate;
 pub use events::sojourn_simulate_clients as simulate_clients;
 pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion};
 pub(crate) use planner::PlanCache;
-pub use rebuild::{Rebuild, Rebuilt};
+pub use rebuild::{Rebuild, RebuildOrder, Rebuilt};
 
 use crate::device::PositioningCost;
 use crate::layout::Layout;

@@ -2,7 +2,18 @@
 
 use crate::device::Op;
 use crate::layout::{Access, RebuildSource};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Span, Time, choices};
+
+choices! {
+    /// Whether a rebuild reads while it writes.
+    pub enum RebuildOrder: "order of a rebuild" {
+        /// The next chunk is read while one is written, as today's controllers and Linux's md do: an idle
+        /// array is rebuilt as fast as its slowest disk goes.
+        Overlapping = "overlapping",
+        /// A chunk is read when the one before it is written: half as fast.
+        InTurn = "in-turn",
+    }
+}
 
 /// A rebuild: of what, and how fast.
 #[derive(Clone, Debug)]
@@ -13,8 +24,10 @@ pub struct Rebuild {
     pub blocks: u64,
     /// The number of blocks that are rebuilt at a time.
     pub chunk: u32,
-    /// The time between a chunk's end and the next one's beginning.
+    /// The time from when the next chunk could be read to when it is.
     pub gap: Span,
+    /// Whether it reads while it writes.
+    pub order: RebuildOrder,
 }
 
 /// The progress of a rebuild.
@@ -36,60 +49,92 @@ pub(super) const NO_REQUEST: u32 = u32::MAX;
 pub(super) struct RebuildRun<'a> {
     rebuild: &'a Rebuild,
     pub(super) done: Rebuilt,
-    /// The time at which the next chunk begins; never while one is under way.
+    /// The time at which the next chunk is read; never while it cannot be.
     pub(super) next: Time,
-    /// Accesses of the chunk that are not done.
-    left: usize,
-    writes: bool,
+    /// The first block that is not read yet, nor being read.
+    unread: u64,
+    /// Accesses that are not done of the chunk that is read, and of the one that is written.
+    reads: usize,
+    writes: usize,
+    /// Whether a chunk is read and waits until the one before it is written.
+    holds: bool,
 }
 
 impl<'a> RebuildRun<'a> {
     pub(super) fn new(rebuild: &'a Rebuild) -> RebuildRun<'a> {
-        let done = Rebuilt::default();
-        RebuildRun { rebuild, done, next: Time::ZERO, left: 0, writes: false }
+        let (done, next) = (Rebuilt::default(), Time::ZERO);
+        RebuildRun { rebuild, done, next, unread: 0, reads: 0, writes: 0, holds: false }
     }
 
-    fn blocks(&self) -> u32 {
-        u64::from(self.rebuild.chunk).min(self.rebuild.blocks - self.done.blocks) as u32
+    /// How many blocks the chunk from block `at` on has: the last one may be shorter than the others.
+    fn blocks(&self, at: u64) -> u32 {
+        u64::from(self.rebuild.chunk).min(self.rebuild.blocks - at) as u32
     }
 
-    /// The next accesses: reads of a chunk, or writes of what was read.
-    pub(super) fn accesses(&mut self) -> Vec<Access> {
-        let RebuildSource { from, reads, to, .. } = &self.rebuild.source;
-        let (at, blocks) = (self.done.blocks, self.blocks());
-        let access = |&disk: &u16, op| Access { at, ..Access::new(disk, op, blocks) };
+    /// The reads of the next chunk.
+    pub(super) fn read(&mut self) -> Vec<Access> {
+        let RebuildSource { from, reads, .. } = &self.rebuild.source;
+        let (at, blocks) = (self.unread, self.blocks(self.unread));
         // Whose turn it is not to be read goes round with the chunks.
         let first = (at / u64::from(self.rebuild.chunk)) as usize % from.len();
-        let accesses: Vec<Access> = match self.writes {
-            true => to.iter().map(|disk| access(disk, Op::Write)).collect(),
-            false => {
-                let turn = from.iter().cycle().skip(first).take(*reads);
-                turn.map(|disk| access(disk, Op::Read)).collect()
-            }
-        };
-        self.left = accesses.len();
+        let turn = from.iter().cycle().skip(first).take(*reads);
+        let access = |&disk: &u16| Access { at, ..Access::new(disk, Op::Read, blocks) };
+        let accesses: Vec<Access> = turn.map(access).collect();
+        self.reads = accesses.len();
+        self.unread += u64::from(blocks);
         self.next = Time::NEVER;
         accesses
     }
 
-    /// Accounts for the end of one of these accesses; whether the next ones follow at once.
-    pub(super) fn complete(&mut self, now: Time) -> bool {
-        self.done.accesses += 1;
-        self.left -= 1;
-        if self.left > 0 {
-            return false;
-        }
-        self.writes = !self.writes;
-        if self.writes {
-            return true;
-        }
-        // The last chunk may be shorter than the others.
-        self.done.blocks += u64::from(self.blocks());
-        if self.done.blocks == self.rebuild.blocks {
-            self.done.ended = Some(now);
-        } else {
+    /// The writes of the chunk that comes after all that is done.
+    fn write(&mut self) -> Vec<Access> {
+        let (at, blocks) = (self.done.blocks, self.blocks(self.done.blocks));
+        let access = |&disk: &u16| Access { at, ..Access::new(disk, Op::Write, blocks) };
+        let accesses: Vec<Access> = self.rebuild.source.to.iter().map(access).collect();
+        self.writes = accesses.len();
+        accesses
+    }
+
+    /// Lets the next chunk be read after the gap, if there is one.
+    fn go_on(&mut self, now: Time) {
+        if self.unread < self.rebuild.blocks {
             self.next = now + self.rebuild.gap;
         }
-        false
+    }
+
+    /// Accounts for the end of one of these accesses. Returns those that follow at once.
+    pub(super) fn complete(&mut self, op: Op, now: Time) -> Vec<Access> {
+        self.done.accesses += 1;
+        let left = if op == Op::Read { &mut self.reads } else { &mut self.writes };
+        *left -= 1;
+        match (*left, op) {
+            (1.., _) => Vec::new(),
+            (0, Op::Read) => self.is_read(now),
+            (0, Op::Write) => self.is_written(now),
+        }
+    }
+
+    fn is_read(&mut self, now: Time) -> Vec<Access> {
+        if self.writes > 0 {
+            self.holds = true;
+            return Vec::new();
+        }
+        if self.rebuild.order == RebuildOrder::Overlapping {
+            self.go_on(now);
+        }
+        self.write()
+    }
+
+    fn is_written(&mut self, now: Time) -> Vec<Access> {
+        self.done.blocks += u64::from(self.blocks(self.done.blocks));
+        if self.done.blocks == self.rebuild.blocks {
+            self.done.ended = Some(now);
+        } else if std::mem::take(&mut self.holds) {
+            self.go_on(now);
+            return self.write();
+        } else if self.rebuild.order == RebuildOrder::InTurn {
+            self.go_on(now);
+        }
+        Vec::new()
     }
 }

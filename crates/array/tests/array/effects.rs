@@ -20,6 +20,7 @@ const REASONS: &[(&str, &str, &str)] = &[
     ("hot", "start", "a part may lie elsewhere on disks that all hold of it"),
     ("rebuild", "chunk", "a rebuild that ends before the first request meets none"),
     ("rebuild", "gap", "a rebuild that ends before the first request meets none"),
+    ("rebuild", "order", "a rebuild that ends before the first request meets none"),
     ("rebuild", "size", "a rebuild that ends before the first request meets none"),
 ];
 
@@ -40,6 +41,7 @@ const OTHERS: &[(&[&str], &str, &str, Other)] = &[
     (&["rebuild"], "rebuild", "chunk", Other::Int(3)),
     (&["rebuild"], "rebuild", "gap", Other::Text("3ms")),
     (&["rebuild"], "rebuild", "size", Other::Text("2MiB")),
+    (&["rebuild"], "rebuild", "order", Other::Text("in-turn")),
     (&["scheduling"], "rpo", "counts", Other::Text("others")),
     (&["positioning"], "mechanical", "spindles", Other::Text("in-step")),
     (&["layout"], "raid0", "disks", Other::Int(7)),

@@ -8,8 +8,8 @@ use super::disks::Disks;
 use super::planner::Planner;
 use super::rebuild::{NO_REQUEST, RebuildRun};
 use super::{AccessCounts, Join, Rebuilt, Scenario, Sink};
-use crate::device::{Awaited, ServiceModel, Task};
-use crate::layout::{AccessPlan, Phase};
+use crate::device::{Awaited, Op, ServiceModel, Task};
+use crate::layout::{Access, AccessPlan, Phase};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
@@ -196,8 +196,9 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
     #[cold]
     fn begin_others(&mut self) -> bool {
         let now = self.others;
-        if self.rebuild.as_ref().is_some_and(|rebuild| rebuild.next == now) {
-            self.rebuild_source(now);
+        if let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.next == now) {
+            let reads = rebuild.read();
+            self.rebuild(&reads, now);
         } else {
             let (_, slot, last) =
                 self.delayed.pop_front().expect("the next event is a delayed phase");
@@ -292,7 +293,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
     fn complete(&mut self, server: usize, now: Time) {
         let task = self.disks.complete(server);
         if task.slot == NO_REQUEST {
-            self.complete_rebuild(now);
+            self.complete_rebuild(task.op, now);
         } else {
             self.complete_access(&task, server, now);
         }
@@ -351,24 +352,20 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
 
     /// Accounts for the end of an access of the rebuild.
     #[cold]
-    fn complete_rebuild(&mut self, now: Time) {
+    fn complete_rebuild(&mut self, op: Op, now: Time) {
         let rebuild = self.rebuild.as_mut().expect("an access of no request is of the rebuild");
-        if rebuild.complete(now) {
-            self.rebuild_source(now);
-        } else {
-            let blocks = rebuild.done.blocks;
-            self.planner.rebuilt(blocks);
-        }
+        let next = rebuild.complete(op, now);
+        let blocks = rebuild.done.blocks;
+        self.planner.rebuilt(blocks);
+        self.rebuild(&next, now);
         self.look_ahead();
     }
 
-    /// Issues the next accesses of the rebuild.
-    fn rebuild_source(&mut self, now: Time) {
-        for access in
-            self.rebuild.as_mut().expect("a rebuild issues accesses only while it runs").accesses()
-        {
-            let transfer = self.planner.transfer(&access);
-            let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, &access, transfer);
+    /// Issues accesses of the rebuild.
+    fn rebuild(&mut self, accesses: &[Access], now: Time) {
+        for access in accesses {
+            let transfer = self.planner.transfer(access);
+            let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, access, transfer);
             self.disks.issue_behind(access.disk.into(), task, now);
         }
     }
