@@ -70,6 +70,18 @@ impl ArrayCase {
         found
     }
 
+    /// Why the places of a trace's requests change no service, where that is so.
+    pub(crate) fn unseen_trace(&self) -> Option<String> {
+        let because = match (self.positioning().is_mechanical(), self.disk.is_hard_disk()) {
+            (true, _) => return None,
+            (false, true) => "positioning = \"independent\"".to_owned(),
+            (false, false) => format!("disk = {:?}, which has no head", self.disk.name()),
+        };
+        self.workload.parts().is_empty().then(|| {
+            format!("with {because}, a request takes as long wherever it goes: the trace's places only choose disks")
+        })
+    }
+
     /// The places of requests that no device looks at. With independent positioning, and on devices
     /// without a head, an address only says which disks a request goes to.
     fn unseen(&self, part: &Part<'_>) -> Option<Refusal> {

@@ -365,6 +365,7 @@ impl ArrayCase {
             .chain(known.totals())
             .chain(self.rebuilt(rebuild, &counts.rebuilt))
             .chain(workload.notes.iter().cloned())
+            .chain(self.unseen_trace().map(|why| ("places_unseen".to_owned(), Value::Text(why))))
             .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
             .collect()
     }

@@ -42,6 +42,7 @@ def of_run(run: StoredRun) -> list[str]:
         *estimated(run.meta),
         *doubted(run.ledger),
         *outside_learnt(run.ledger),
+        *unseen(run.ledger),
         *replayed(run.ledger),
         *saturated(run.ledger),
         *beyond_the_link(run.ledger),
@@ -87,6 +88,11 @@ def outside_learnt(ledger: Ledger) -> list[str]:
         f"beyond what the disk was learnt from: {words}{_of(cases)}"
         for words, cases in _worded(ledger, OUTSIDE).items()
     ]
+
+
+def unseen(ledger: Ledger) -> list[str]:
+    """What is said of traces whose places change no service."""
+    return [f"{why}{_of(cases)}" for why, cases in _worded(ledger, "places_unseen").items()]
 
 
 def _worded(ledger: Ledger, figure: str) -> dict[str, list[Case]]:

@@ -56,6 +56,23 @@ fn choose(n: u32, k: u32) -> f64 {
     (0..k).map(|i| f64::from(n - i) / f64::from(i + 1)).product()
 }
 
+/// The mean response time of a closed loop over `disks` alike queues with one server each, where each
+/// request goes to any of them and takes an exponential time of mean `service` there.
+///
+/// Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks", JACM 27,
+/// 1980. An arrival sees the queues as they are in the mean with one request less.
+pub fn mean_value_analysis(depth: u32, think: f64, disks: u32, service: f64) -> f64 {
+    let disks = f64::from(disks);
+    let (mut queue, mut response) = (0.0, service);
+    for requests in 1..=depth {
+        response = service * (1.0 + queue);
+        let rate = f64::from(requests) / (response + think);
+        // Requests at one disk, of which each has as many.
+        queue = rate * response / disks;
+    }
+    response
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,21 +110,4 @@ mod tests {
         }
         assert!((varma_makowski(1, 0.5) - 2.0).abs() < 1e-12);
     }
-}
-
-/// The mean response time of a closed loop over `disks` alike queues with one server each, where each
-/// request goes to any of them and takes an exponential time of mean `service` there.
-///
-/// Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks", JACM 27,
-/// 1980. An arrival sees the queues as they are in the mean with one request less.
-pub fn mean_value_analysis(depth: u32, think: f64, disks: u32, service: f64) -> f64 {
-    let disks = f64::from(disks);
-    let (mut queue, mut response) = (0.0, service);
-    for requests in 1..=depth {
-        response = service * (1.0 + queue);
-        let rate = f64::from(requests) / (response + think);
-        // Requests at one disk, of which each has as many.
-        queue = rate * response / disks;
-    }
-    response
 }
