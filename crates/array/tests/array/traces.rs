@@ -337,3 +337,26 @@ fn bursts_have_their_moments() {
     let index = 1.0 + 2.0 * 19.0_f64.powi(2) * s1 * s2 / ((s1 + s2).powi(2) * (s2 + 20.0 * s1));
     assert!((variance / middle / index - 1.0).abs() < 0.08, "{} {index}", variance / middle);
 }
+
+/// A stream of reads one behind the other: a disk with arms serves them without seeks, by default. Where no
+/// place is looked at, the run says so.
+#[test]
+fn places_of_a_trace_are_looked_at_where_a_disk_can() {
+    let lines = (0..400).map(|n| format!("{},h,0,Read,{},65536,0\n", n * 300_000, n * 65_536));
+    let trace: String = lines.collect();
+    let run = |disk: Value, more: &[(&str, Value)]| {
+        let workload = [("kind", text("msr")), ("file", text("trace")), ("tick", text("100ns"))];
+        let parts = [("disk", disk), ("layout", text("single")), ("workload", table(&workload))];
+        let parts = [&parts[..], more].concat();
+        let report = crate::common::report_with(&parts, 1, &|_| file(&trace));
+        let unseen = report.totals.iter().any(|(name, _)| name == "places_unseen");
+        (mean(&crate::common::sojourns(&report.rows)), unseen)
+    };
+    let (by_arms, unseen) = run(text("ST3500630NS"), &[]);
+    assert!(by_arms < 7.0 && !unseen, "{by_arms}");
+    let independent = [("positioning", text("independent"))];
+    let (by_chance, unseen) = run(text("ST3500630NS"), &independent);
+    assert!(by_chance > 12.0 && unseen, "{by_chance}");
+    let exponential = table(&[("kind", text("exponential")), ("mean", text("1ms"))]);
+    assert!(run(exponential, &[]).1);
+}
