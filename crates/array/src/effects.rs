@@ -8,7 +8,7 @@ use sojourn_core::Span;
 use sojourn_core::parameters::{Refusal, Value};
 
 impl ArrayCase {
-    /// Refuses settings that contradict others: those of another way of positioning, of other devices.
+    /// Refuses settings that contradict others: they belong to another way of positioning, or to other devices.
     pub(crate) fn check_effects(&self) -> Result<(), Refusal> {
         let text = |name: &str| Value::Text(name.to_owned());
         let positioning = self.positioning().name().to_owned();

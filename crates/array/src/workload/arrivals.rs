@@ -44,8 +44,8 @@ parameters! {
 }
 
 parameters! {
-    /// A closed loop, as a benchmark or a pool of threads makes it: so many requests are under way at
-    /// any time, and each that is done lets another one follow. The array sets the rate: response
+    /// A closed loop, as a benchmark or a pool of threads makes it: a fixed number of requests is
+    /// under way, and each that is done lets another one follow. The array sets the rate: response
     /// times say how long a request took under that depth, not what a given load would meet.
     pub struct Closed: "closed" {
         /// How many requests are under way at once, or are thought about: the queue depth, fio's
@@ -183,7 +183,7 @@ impl Gaps {
 }
 
 impl Arrivals {
-    /// The arrivals of one run; `number` is that of the tenant whose they are.
+    /// The arrivals of one run, of tenant number `number`.
     pub(super) fn process(&self, streams: Streams, number: u64) -> Process {
         with_arrivals!(self, |params| params.process(streams, number))
     }

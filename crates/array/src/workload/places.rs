@@ -139,8 +139,8 @@ impl Places {
         matches!(self, Places::Uniform(uniform) if uniform.align.get() == 1)
     }
 
-    /// Whether a request's address says something of that of another, or of the whole: what a device
-    /// that looks at addresses is quicker for.
+    /// Whether addresses are near each other, or some are more likely: a device that looks at addresses
+    /// is quicker for it.
     pub(crate) fn are_local(&self) -> bool {
         !matches!(self, Places::Anywhere(_) | Places::Uniform(_))
     }

@@ -169,7 +169,7 @@ impl Laws {
         })
     }
 
-    /// The requests of one run; `number` is that of the tenant whose they are.
+    /// The requests of one run, of tenant number `number`.
     pub(super) fn requests(&self, streams: Streams, number: u64) -> Requests {
         let addresses = |(places, capacity): &(Places, u64)| {
             places.addresses(*capacity, streams.stream("addresses", number))
@@ -207,7 +207,7 @@ impl Requests {
         }
     }
 
-    /// Draws the next one; that of a closed loop arrives when the loop lets it.
+    /// Draws the next one. Under a closed loop it arrives when the loop lets it.
     pub(super) fn draw(&mut self) -> Request {
         loop {
             while self.left == 0 {

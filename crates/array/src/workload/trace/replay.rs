@@ -357,7 +357,7 @@ impl<L: Lines> Pass<L> {
     }
 }
 
-/// A size as people write that of a block: in KiB where it is a whole number of these.
+/// The size of a block as people write it: in KiB where it is a whole number of them.
 fn in_kib(bytes: u64) -> String {
     if bytes.is_multiple_of(1024) { format!("{}KiB", bytes / 1024) } else { format!("{bytes}B") }
 }
