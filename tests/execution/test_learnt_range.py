@@ -37,7 +37,7 @@ def folder(tmp_path, head=LIST, number=1000, op="read"):
 
 
 def said_of(command, study, *settings) -> list[str]:
-    """The cautions of a run, which have to be those of its table, too."""
+    """The cautions that `run` prints; `show` has to print the same."""
     out = study.parent / "out"
     sets = [word for setting in settings for word in ("--set", setting)]
     done = command("run", study, *sets, "--out", out)

@@ -165,7 +165,7 @@ impl Rebuild {
 impl ArrayCase {
     /// How heads get to the places of accesses.
     pub(crate) fn positioning(&self) -> Cow<'_, Positioning> {
-        let replayed = || self.workload.parts().is_empty() && self.disk.is_hard_disk();
+        let replayed = || self.workload.is_replayed() && self.disk.is_hard_disk();
         match &self.positioning {
             Some(positioning) => Cow::Borrowed(positioning),
             None if replayed() => Cow::Owned(Positioning::Mechanical(defaults())),

@@ -70,30 +70,33 @@ impl ArrayCase {
         found
     }
 
-    /// Why the places of a trace's requests change no service, where that is so.
-    pub(crate) fn unseen_trace(&self) -> Option<String> {
-        let because = match (self.positioning().is_mechanical(), self.disk.is_hard_disk()) {
-            (true, _) => return None,
-            (false, true) => "positioning = \"independent\"".to_owned(),
-            (false, false) => format!("disk = {:?}, which has no head", self.disk.name()),
-        };
-        self.workload.parts().is_empty().then(|| {
-            format!("with {because}, a request takes as long wherever it goes: the trace's places only choose disks")
-        })
+    /// Why no device looks at places, where that is so: with independent positioning, and on devices without
+    /// a head, an address only says which disks a request goes to.
+    fn ignores_places(&self) -> Option<String> {
+        match (self.positioning().is_mechanical(), self.disk.is_hard_disk()) {
+            (true, _) => None,
+            (false, true) => Some(
+                "positioning = \"independent\", which does not look where requests go".to_owned(),
+            ),
+            (false, false) => Some(format!("disk = {:?}, which has no head", self.disk.name())),
+        }
     }
 
-    /// The places of requests that no device looks at. With independent positioning, and on devices
-    /// without a head, an address only says which disks a request goes to.
+    /// Why the places of a trace's requests change no service, where that is so.
+    pub(crate) fn unseen_trace(&self) -> Option<String> {
+        let because = self.ignores_places().filter(|_| self.workload.is_replayed())?;
+        Some(format!(
+            "with {because}, a request takes as long wherever it goes: the trace's places only choose \
+             disks"
+        ))
+    }
+
+    /// The places of requests that no device looks at.
     fn unseen(&self, part: &Part<'_>) -> Option<Refusal> {
-        let because = match (self.positioning().is_mechanical(), self.disk.is_hard_disk()) {
-            (true, _) => return None,
-            (false, true) => {
-                "positioning = \"independent\", which does not look where requests go; \
-                 positioning = \"mechanical\" does"
-                    .to_owned()
-            }
-            (false, false) => format!("disk = {:?}, which has no head", self.disk.name()),
-        };
+        let mut because = self.ignores_places()?;
+        if self.disk.is_hard_disk() {
+            because.push_str("; positioning = \"mechanical\" does");
+        }
         if part.places.are_local() {
             let expected = format!("uniform, or anywhere, for {because}");
             let given = Value::Text(part.places.name().to_owned());

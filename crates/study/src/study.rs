@@ -292,10 +292,20 @@ fn read_model(
 
 /// Refuses a setting that has no effect in any of the cases that have it.
 fn all_have_effect<'a>(cases: impl Iterator<Item = &'a dyn Model>) -> Result<(), Refusal> {
-    let in_vain: Vec<_> = cases.map(|model| (model.table(), model.without_effect())).collect();
+    let cases: Vec<_> = cases.map(|model| (model, model.without_effect())).collect();
+    if cases.iter().all(|(_, refusals)| refusals.is_empty()) {
+        return Ok(());
+    }
+    let in_vain: Vec<_> =
+        cases.into_iter().map(|(model, refusals)| (model.table(), refusals)).collect();
+    let mut seen: Vec<(&[String], Option<&Value>)> = Vec::new();
     for (table, refusals) in &in_vain {
         for refusal in refusals {
             let value = value_at(table, &refusal.path);
+            if seen.contains(&(&refusal.path, value)) {
+                continue;
+            }
+            seen.push((&refusal.path, value));
             let mut others =
                 in_vain.iter().filter(|(table, _)| value_at(table, &refusal.path) == value);
             if others.all(|(_, those)| those.iter().any(|other| other.path == refusal.path)) {

@@ -75,7 +75,7 @@ class JobKind:
         return next((metric for metric in self.metrics if metric.column == "sojourn_ps"), None)
 
     def ordered(self, columns: Iterable[str]) -> list[str]:
-        """Columns of metrics, the most important first; those of other kinds stay behind."""
+        """Columns of metrics, the most important first; columns of other kinds come last."""
         own = [metric.column for metric in self.metrics]
         return sorted(columns, key=lambda name: own.index(name) if name in own else len(own))
 

@@ -72,7 +72,7 @@ def _accesses(
         return codes, np.asarray(columns["blocks"], dtype=np.int64)
     try:
         offered = case.offered(replication)
-    except SpecError:  # it serves what comes first of several accesses
+    except SpecError:  # accesses are not known ahead: erasure reads from all disks, closed loops
         return codes, None
     op = offered["op"]
     codes = np.asarray(op[0] if isinstance(op, tuple) else op, dtype=np.int64)

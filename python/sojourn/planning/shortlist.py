@@ -212,7 +212,7 @@ def _of_offers(file: PlanFile, target: _TargetText, pairs: Pairs) -> Shortlist:
     with warnings.catch_warnings(record=True) as hints:
         warnings.simplefilter("always")
         for offer in read_offers(file):
-            # The target is laid last, over that of the whole table.
+            # The target comes last, and replaces the one of the whole table.
             laid = [*_laid(file, offer), *target.laid]
             plan = _parsed(file, laid, pairs)
             lists.append(_of_plan(plan, laid, inclusive=target.inclusive))

@@ -334,6 +334,11 @@ impl Workload {
         with_workload!(self, |params| params.is_uniform())
     }
 
+    /// Whether requests are those of a trace.
+    pub(crate) fn is_replayed(&self) -> bool {
+        self.parts().is_empty()
+    }
+
     /// What each tenant does, where requests are drawn.
     pub(crate) fn parts(&self) -> Vec<Part<'_>> {
         with_workload!(self, |params| params.parts())

@@ -139,7 +139,8 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     done: usize,
     /// Number of the next flow that arrives.
     next_flow: usize,
-    /// The window of the next note to leave for a flow or a look, or that of a second after the horizon.
+    /// The window of the next note to leave for a flow or a look; without one, the window a second after the
+    /// horizon.
     quiet_until: u64,
     /// Windows simulated so far, and the end of the last one.
     windows: u64,

@@ -28,7 +28,7 @@ class Totals:
 
 
 def totals(group: Group) -> Totals:
-    """The totals of a group of cases: figures of their runs, and what comes from their rows."""
+    """The totals of a group of cases, from the figures of their runs and from their rows."""
     records = {part.record.key: part.record for part in group.sample.parts}
     figures = [record.figures for record in records.values()]
     names = [total.column for total in asked(group.kind)]

@@ -74,7 +74,7 @@ macro_rules! trace {
             $(#[doc = $doc])+
             pub struct $type: $name {
                 /// The trace, seen from the study's own place: a file, since it is read more than
-                /// once, in order of time but for what comes at most 65536 requests late. It may be
+                /// once. Requests are in order of time; one may stand up to 65,536 requests late. It may be
                 /// compressed with gzip or zstd.
                 pub file: String,
                 /// The device whose requests are replayed. A trace of several devices is refused
