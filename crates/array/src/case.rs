@@ -4,7 +4,7 @@ use crate::device::hdd::Positioning;
 use crate::device::hdd::scheduling::{Fcfs, Scheduling};
 use crate::device::{self, Device, DeviceContext, ServiceModel, WithDevice};
 use crate::engine::{self, Join, RebuildOrder};
-use crate::exact::{Distribution, FormulaInput, Known};
+use crate::exact::{Distribution, FormulaInput, Known, Load};
 use crate::layout::Layout;
 use crate::workload::{self, MAX_BLOCKS, Workload};
 use sojourn_core::files::Open;
@@ -251,7 +251,8 @@ impl ArrayCase {
 
     /// Whether requests have addresses.
     fn has_addresses(&self) -> bool {
-        self.positioning().is_mechanical() || self.stripe.get() > 1 || self.workload.has_addresses()
+        let placed = self.positioning().is_mechanical() || self.disk.arms() > 1;
+        placed || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
     /// Makes the device ready to be accessed, and goes on with it.
@@ -326,7 +327,11 @@ impl ArrayCase {
         if model.depends_on_load() {
             return Known::nothing("no formula: accesses that are served together slow each other");
         }
-        Known::of(&FormulaInput {
+        let load = self.offered_share(model, workload);
+        if model.arms() > 1 {
+            return Known::nothing("no formula: disks have several arms").with_load(load);
+        }
+        let known = Known::of(&FormulaInput {
             layout: &self.layout,
             bulks: workload.bulks(),
             closed: workload.closed(),
@@ -336,7 +341,16 @@ impl ArrayCase {
             split_merge: self.join == Join::SplitMerge,
             overhead: self.controller.overhead.ps() as f64,
             times: model.service_times(),
-        })
+        });
+        known.with_load(load)
+    }
+
+    /// The share of the time for which the busiest disk has work, where it can be computed.
+    fn offered_share<M: ServiceModel>(&self, model: &M, workload: &workload::Ready) -> Option<f64> {
+        let offered = workload.offered().filter(|_| self.join == Join::ForkJoin)?;
+        // On platters a write that comes back to what it read takes less than any other.
+        let load = Load { layout: &self.layout, comes_back: !M::REMEMBERS };
+        load.share(&offered, |op, blocks| model.work(op, blocks))
     }
 }
 

@@ -15,6 +15,7 @@ impl ArrayCase {
         let mechanical = self.positioning().is_mechanical();
         let addresses = match (mechanical, self.stripe.get()) {
             _ if self.workload.has_addresses() => Some("requests that have an address".to_owned()),
+            _ if self.disk.arms() > 1 => Some(format!("disks with {} arms", self.disk.arms())),
             (true, _) => Some(format!("positioning = {positioning:?}")),
             (false, 2..) => Some(format!("stripe = {}", self.stripe)),
             (false, _) => None,

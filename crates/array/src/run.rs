@@ -309,6 +309,7 @@ impl ArrayCase {
         self.rebuild.is_none()
             && !workload.has_clients()
             && self.scheduling.is_in_order()
+            && self.disk.arms() == 1
             && ops.all(|op| self.layout.one_phase(op))
     }
 

@@ -235,7 +235,9 @@ fn labels(values: &[Value]) -> Vec<Value> {
 
 /// The label of one of `values` that is a table.
 fn label(table: &Table, values: &[Value]) -> Value {
-    let name = |table: &Table| table.get("name").or_else(|| table.get("kind")).cloned();
+    let none = Value::Text("none".to_owned());
+    let given = |table: &Table, key: &str| table.get(key).filter(|it| **it != none).cloned();
+    let name = |table: &Table| given(table, "name").or_else(|| given(table, "kind"));
     let alike = |value: &Value| match value {
         Value::Table(other) if name(other) == name(table) => Some(flat(other)),
         _ => None,

@@ -193,7 +193,7 @@ fn parameter(case: &Case, path: &str) -> Option<String> {
 }
 
 /// Values that their type alone does not tell: topic, parameter, value.
-const SAMPLES: [(&str, &str, &str); 8] = [
+const SAMPLES: [(&str, &str, &str); 10] = [
     (
         "requests",
         "tenant",
@@ -203,6 +203,8 @@ const SAMPLES: [(&str, &str, &str); 8] = [
     ("batches", "mean", "2.5"),
     ("request-sizes", "mean", "2.5"),
     ("disks", "file", "'services.csv'"),
+    ("disks", "capacity", "'1TB'"),
+    ("disks", "write_rate", "'1MB/s'"),
     ("requests", "arrivals", "{ kind = 'poisson', rate = '0.01/ms' }"),
     ("requests", "blocks", "4"),
     ("request-sizes", "sizes", "'websearch'"),

@@ -2,7 +2,7 @@
 
 use super::chances::evenly;
 use super::{
-    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
+    DeviceContext, Kind, MOST_SERVERS, Name, Op, Plain, Service, ServiceModel, ServiceStart,
     ServiceTimes, Task, WithDevice,
 };
 use crate::Moments;
@@ -15,6 +15,8 @@ parameters! {
     /// disk is like that, but queues of it are solved exactly, so that a simulation can be held
     /// against what is known.
     pub struct Exponential: "exponential" {
+        /// What tables, legends and plans call it; by default its kind.
+        pub name: Option<Name> = None,
         /// What an access takes on average.
         pub mean: Span,
         /// How many accesses it serves at once, first come, first served.

@@ -3,7 +3,7 @@
 
 use super::chances::evenly;
 use super::{
-    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
+    DeviceContext, Kind, MOST_SERVERS, Name, Op, Plain, Service, ServiceModel, ServiceStart,
     ServiceTimes, Task, WithDevice,
 };
 use crate::Moments;
@@ -24,6 +24,8 @@ parameters! {
     /// of each access (`# learnt.size = "16KiB"`), and the accesses per second of the lightest and
     /// the heaviest load (`# learnt.rates = [7.0, 62.8]`). A run that asks for others says so.
     pub struct Empirical: "empirical" {
+        /// What tables, legends and plans call it; by default its kind.
+        pub name: Option<Name> = None,
         /// The file, seen from the study's own place.
         pub file: String,
         /// What each block after the first of an access adds.

@@ -2,20 +2,26 @@
 
 mod chances;
 mod exponential;
+pub mod flash;
 pub mod hdd;
 mod measured;
+mod name;
+mod quantiles;
 mod service;
 
 pub(crate) use chances::Chances;
 pub use exponential::{Exponential, Memoryless};
 pub use measured::{Empirical, Measured};
+pub use name::Name;
+pub(crate) use service::PARTS;
 pub use service::{
     Awaited, Found, InOrder, Plain, PositioningCost, Service, ServiceModel, ServiceStart,
     ServiceTimes, Task,
 };
 
+use flash::{D5P5336, Flash, M7300Pro, Pm9a3, S4500};
 use hdd::scheduling::Scheduling;
-use hdd::{Atlas10K, Hp97560, Positioning, St39102Lw, St3500630Ns, Zoned};
+use hdd::{Atlas10K, ExosX24, Hp97560, Hs760, Positioning, St39102Lw, St3500630Ns, Zoned};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, variants};
@@ -27,7 +33,14 @@ variants! {
         Hp97560(Hp97560),
         Atlas10K(Atlas10K),
         St39102Lw(St39102Lw),
+        ExosX24(ExosX24),
+        Hs760(Hs760),
         Zoned(Zoned),
+        S4500(S4500),
+        Pm9a3(Pm9a3),
+        M7300Pro(M7300Pro),
+        D5P5336(D5P5336),
+        Flash(Flash),
         Empirical(Empirical),
         Exponential(Exponential),
     }
@@ -40,6 +53,11 @@ pub enum Op {
     Read,
     /// Writes.
     Write,
+}
+
+impl Op {
+    /// Both.
+    pub const BOTH: [Op; 2] = [Op::Read, Op::Write];
 }
 
 /// What preparing a device needs: the study's other settings that it depends on.
@@ -101,6 +119,11 @@ trait Kind {
         1
     }
 
+    /// The number of arms that work by themselves, each with a part of the addresses.
+    fn arms(&self) -> usize {
+        1
+    }
+
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String> {
         Vec::new()
@@ -145,6 +168,11 @@ impl Device {
     /// The number of accesses that it serves at once.
     pub(crate) fn servers(&self) -> usize {
         with_device!(self, |params| params.servers())
+    }
+
+    /// The number of arms that work by themselves, each with a part of the addresses.
+    pub(crate) fn arms(&self) -> usize {
+        with_device!(self, |params| params.arms())
     }
 
     /// The names of the files that it reads.

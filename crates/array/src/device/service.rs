@@ -102,6 +102,9 @@ pub enum PositioningCost {
     None,
 }
 
+/// The parts of a device that accesses may wait for one after another, at most.
+pub(crate) const PARTS: usize = 3;
+
 /// How the devices of an array, all alike, serve accesses.
 ///
 /// An access has its transfer time from the arrival of its request on, and the rest of its service
@@ -141,9 +144,19 @@ pub trait ServiceModel: Sized {
     /// An upper bound for the service time of an access of `blocks` blocks, in picoseconds.
     fn longest(&self, blocks: u32) -> f64;
 
-    /// The number of accesses that a device serves at once.
+    /// The number of accesses of a queue that a device serves at once.
     fn servers(&self) -> usize {
         1
+    }
+
+    /// The number of arms of a device that work by themselves, each with a queue.
+    fn arms(&self) -> usize {
+        1
+    }
+
+    /// The arm that an access needs.
+    fn arm(&self, _: &Access) -> usize {
+        0
     }
 
     /// Whether accesses that are served together slow each other.
@@ -162,7 +175,21 @@ pub trait ServiceModel: Sized {
         0
     }
 
-    /// The service times as formulas need them; none where a service depends on the one before it.
+    /// How long a device was busy until `_until`, whose servers were busy for `servers` on average: where an
+    /// access also waits inside of the device, the time of the part that was busiest.
+    fn busy(&self, _: &Self::State, servers: Span, _until: Time) -> Span {
+        servers
+    }
+
+    /// For how long an access keeps each part of its device from others, in picoseconds: a part that is
+    /// kept all the time has no more to give. None where that depends on other accesses.
+    fn work(&self, op: Op, blocks: u32) -> Option<[f64; PARTS]> {
+        let times = self.service_times().filter(|_| !self.depends_on_load())?;
+        let mean = times.moments(op, Moments::constant(blocks.into())).mean;
+        Some([mean / (self.servers() * self.arms()) as f64, 0.0, 0.0])
+    }
+
+    /// The service times as formulas need them; none where a service depends on those before it.
     fn service_times(&self) -> Option<&dyn ServiceTimes> {
         None
     }
@@ -193,6 +220,11 @@ pub trait InOrder<M: ServiceModel> {
     /// [`transfer`](ServiceModel::transfer) and [`start`](ServiceModel::start) give for one that no
     /// later phase follows. The device goes on to serve `others`.
     fn start(&mut self, model: &M, access: &Access, now: Time, others: usize) -> (Span, Service);
+
+    /// How long it was busy, as [`busy`](ServiceModel::busy) says.
+    fn busy(&self, _model: &M, servers: Span, _until: Time) -> Span {
+        servers
+    }
 }
 
 /// A device of any model: the chances of its transfers beside its state.
@@ -212,6 +244,10 @@ impl<M: ServiceModel> InOrder<M> for Plain<M> {
         let transfer = model.transfer(self.places.next(), access);
         let task = Task::new(model, 0, 0, access, transfer);
         (transfer, model.start(&mut self.state, &task, ServiceStart::in_order(now, others)))
+    }
+
+    fn busy(&self, model: &M, servers: Span, until: Time) -> Span {
+        model.busy(&self.state, servers, until)
     }
 }
 

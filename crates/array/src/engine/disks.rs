@@ -1,20 +1,26 @@
 //! The disks of the event loop: their queues, what they serve, which is done next.
 
+use super::idle::Idle;
 use super::{AccessCounts, Scenario};
 use crate::device::{Found, Service, ServiceModel, ServiceStart, Task};
+use crate::layout::Access;
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// All disks of an array.
+/// All disks of an array. Each has a queue, or one for each of its arms.
 pub(super) struct Disks<'a, M: ServiceModel> {
     model: &'a M,
     /// The time that the controller takes between phases.
     between_phases: Span,
-    /// The number of accesses that a disk serves at once.
+    /// The number of arms of a disk.
+    arms: usize,
+    /// The number of accesses of a queue that are served at once.
     servers: usize,
-    /// The servers of all disks, disk by disk. The queues and the state of a disk are at its first
-    /// server.
+    /// The servers of all queues, queue by queue. What waits in a queue, and the state of its device, are at
+    /// its first server.
     stations: Vec<Station<M>>,
+    /// Which servers are idle, where a queue has several.
+    idle: Idle,
     timers: Timers,
     /// Accesses by what their positioning took.
     pub(super) counts: AccessCounts,
@@ -23,15 +29,17 @@ pub(super) struct Disks<'a, M: ServiceModel> {
 impl<'a, M: ServiceModel> Disks<'a, M> {
     /// The disks of `scenario`, idle.
     pub(super) fn new(scenario: &'a Scenario<M>) -> Disks<'a, M> {
-        let servers = scenario.model.servers();
-        let all = scenario.layout.disks() * servers;
-        // Every server has a state, and that of the first is the disk's.
+        let (arms, servers) = (scenario.model.arms(), scenario.model.servers());
+        let all = scenario.layout.disks() * arms * servers;
+        // Every server has a state, and that of the first is the one that counts.
         let state = |server| scenario.model.state(scenario.streams, (server / servers) as u64);
         Disks {
             model: &scenario.model,
             between_phases: scenario.overhead + scenario.parity,
+            arms,
             servers,
             stations: (0..all).map(|server| Station::new(state(server))).collect(),
+            idle: Idle::new(all / servers, servers),
             timers: Timers::new(all),
             counts: AccessCounts::default(),
         }
@@ -43,31 +51,37 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         self.timers.first()
     }
 
-    /// The disk of a server.
+    /// The queue in which an access waits.
     #[inline(always)]
-    pub(super) fn disk_of(&self, server: usize) -> usize {
-        if self.servers == 1 { server } else { server / self.servers }
-    }
-
-    /// The first server of a disk, and the first of its servers that is idle.
-    #[inline(always)]
-    fn first_idle(&self, disk: usize) -> (usize, Option<usize>) {
-        let is_idle = |server: &usize| self.stations[*server].serving.is_none();
-        match self.servers {
-            1 => (disk, Some(disk).filter(is_idle)),
-            servers => {
-                let first = disk * servers;
-                (first, (first..first + servers).find(is_idle))
-            }
+    pub(super) fn queue_of(&self, access: &Access) -> usize {
+        match self.arms {
+            1 => access.disk.into(),
+            arms => usize::from(access.disk) * arms + self.model.arm(access),
         }
     }
 
-    /// The time that each disk was busy, as the mean of its servers.
-    pub(super) fn busy(&self) -> Vec<Span> {
-        let disks = self.stations.chunks(self.servers);
-        let busy =
-            |servers: &[Station<M>]| servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
-        disks.map(|servers| busy(servers) / self.servers as u64).collect()
+    /// The queue that a server serves.
+    #[inline(always)]
+    pub(super) fn queue_served(&self, server: usize) -> usize {
+        if self.servers == 1 { server } else { server / self.servers }
+    }
+
+    /// The first server of a queue, and the first of its servers that is idle.
+    #[inline(always)]
+    fn first_idle(&self, queue: usize) -> (usize, Option<usize>) {
+        match self.servers {
+            1 => (queue, Some(queue).filter(|&server| self.stations[server].serving.is_none())),
+            servers => (queue * servers, self.idle.first(queue)),
+        }
+    }
+
+    /// The time that each disk was busy until `until`.
+    pub(super) fn busy(&self, until: Time) -> Vec<Span> {
+        let busy = |servers: &[Station<M>]| {
+            let sum = servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
+            self.model.busy(&servers[0].state, sum / servers.len() as u64, until)
+        };
+        self.stations.chunks(self.arms * self.servers).map(busy).collect()
     }
 
     /// Ends all that is served at `now`, so that no disk was busy after that.
@@ -80,24 +94,24 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// Brings an access of a first phase to a disk.
+    /// Brings an access of a first phase to a queue.
     #[inline(always)]
-    pub(super) fn issue(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
+    pub(super) fn issue(&mut self, queue: usize, task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
-            return self.issue_to_several(disk, task, now);
+            return self.issue_to_several(queue, task, now);
         }
-        let station = &mut self.stations[disk];
+        let station = &mut self.stations[queue];
         if station.serving.is_none() && station.waiting() == 0 {
             let service = station.serve(self.model, task, now, self.between_phases);
-            self.begun(disk, service, now);
+            self.begun(queue, service, now);
         } else {
             station.normal.push_back(task);
         }
     }
 
     #[cold]
-    fn issue_to_several(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
-        match self.first_idle(disk) {
+    fn issue_to_several(&mut self, queue: usize, task: Task<M::Spot>, now: Time) {
+        match self.first_idle(queue) {
             (first, Some(server)) if self.stations[first].waiting() == 0 => {
                 self.serve(server, task, now);
             }
@@ -105,24 +119,30 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// Brings an access of a later phase, which waited for disk `last`, to a disk.
+    /// Brings an access of a later phase, which waited for queue `last`, to a queue.
     #[inline(always)]
-    pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
-        // The disk that the phase waited for counts as idle even if accesses of first phases wait
+    pub(super) fn issue_later(
+        &mut self,
+        queue: usize,
+        task: Task<M::Spot>,
+        last: usize,
+        now: Time,
+    ) {
+        // The queue that the phase waited for counts as idle even if accesses of first phases wait
         // there.
-        match self.first_idle(disk) {
+        match self.first_idle(queue) {
             (first, Some(server)) if self.stations[first].urgent.is_empty() => {
-                let found = if disk == last { Found::JustDone } else { Found::Idle };
+                let found = if queue == last { Found::JustDone } else { Found::Idle };
                 self.serve(server, Task { found, ..task }, now);
             }
             (first, _) => self.stations[first].urgent.push_back(task),
         }
     }
 
-    /// Brings an access that belongs to no request to a disk.
-    pub(super) fn issue_behind(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
+    /// Brings an access that belongs to no request to a queue.
+    pub(super) fn issue_behind(&mut self, queue: usize, task: Task<M::Spot>, now: Time) {
         let waits = |it: &Station<M>| it.waiting() > 0 || !it.background.is_empty();
-        match self.first_idle(disk) {
+        match self.first_idle(queue) {
             (first, Some(server)) if !waits(&self.stations[first]) => self.serve(server, task, now),
             (first, _) => self.stations[first].background.push_back(task),
         }
@@ -134,10 +154,13 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         let station = &mut self.stations[server];
         let task = station.serving.take().expect("its timer is set");
         station.last = Some(task.job);
+        if self.servers > 1 {
+            self.idle.add(server);
+        }
         task
     }
 
-    /// Lets a server whose access has ended serve the next one that waits for its disk, if it is not
+    /// Lets a server whose access has ended serve the next one that waits in its queue, if it is not
     /// already busy again.
     #[inline(always)]
     pub(super) fn go_on(&mut self, server: usize, now: Time) {
@@ -168,18 +191,19 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     fn serve_by_one_of_several(&mut self, server: usize, task: Task<M::Spot>, now: Time) {
         let others = if self.model.depends_on_load() { self.others(server, now) } else { 0 };
         let own = self.stations[server].last == Some(task.job);
-        let disk = &mut self.stations[server / self.servers * self.servers];
+        let first = &mut self.stations[server / self.servers * self.servers];
         let between_phases = self.between_phases;
-        let start = ServiceStart { now, own, waiting: disk.waiting(), others, between_phases };
-        let service = self.model.start(&mut disk.state, &task, start);
+        let start = ServiceStart { now, own, waiting: first.waiting(), others, between_phases };
+        let service = self.model.start(&mut first.state, &task, start);
         self.stations[server].begin(task, service);
+        self.idle.remove(server);
         self.begun(server, service, now);
     }
 
-    /// The number of accesses that the disk of an idle server goes on to serve. One that ends at
+    /// The number of accesses of the queue of an idle server that go on to be served. One that ends at
     /// `now` does not count, whether its end was processed or not.
     fn others(&self, server: usize, now: Time) -> usize {
-        let first = self.disk_of(server) * self.servers;
+        let first = self.queue_served(server) * self.servers;
         let serves = |&server: &usize| {
             self.stations[server].serving.is_some() && self.timers.at(server) > now
         };
@@ -193,7 +217,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     }
 }
 
-/// A server of a disk, and the queues of the disk.
+/// A server of a queue, and what waits in it.
 #[derive(Debug)]
 struct Station<M: ServiceModel> {
     serving: Option<Task<M::Spot>>,
@@ -228,7 +252,7 @@ impl<M: ServiceModel> Station<M> {
         self.normal.len() + self.urgent.len()
     }
 
-    /// Starts to serve an access, as the only server of its disk.
+    /// Starts to serve an access, as the only server of its queue.
     #[inline(always)]
     fn serve(
         &mut self,

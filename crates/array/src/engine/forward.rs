@@ -17,8 +17,8 @@ trait ForwardDisk<M: ServiceModel> {
     /// Serves an access that arrives at `arrives`.
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served;
 
-    /// The time that the disk was busy.
-    fn busy(&self) -> Span;
+    /// The time that the disk was busy until `until`.
+    fn busy(&self, model: &M, until: Time) -> Span;
 }
 
 /// The service of an access: its transfer time, what positioning took, its end.
@@ -111,7 +111,7 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
     progress.finished.store(scenario.requests, Ordering::Relaxed);
     counts.add(&any_of.counts);
     counts.late = counts.ended.max(any_of.left_until) > LATEST;
-    counts.busy = disks.iter().map(ForwardDisk::busy).collect();
+    counts.busy = disks.iter().map(|disk| disk.busy(model, counts.ended)).collect();
     Ok((sink, counts))
 }
 
@@ -179,8 +179,8 @@ impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
         Served { transfer, cost, ended: self.idle_from }
     }
 
-    fn busy(&self) -> Span {
-        self.busy
+    fn busy(&self, model: &M, until: Time) -> Span {
+        self.device.busy(model, self.busy, until)
     }
 }
 
@@ -218,7 +218,7 @@ impl<M: ServiceModel> ForwardDisk<M> for Servers<M> {
         Served { transfer, cost, ended }
     }
 
-    fn busy(&self) -> Span {
-        self.busy / self.idle_from.len() as u64
+    fn busy(&self, model: &M, until: Time) -> Span {
+        self.device.busy(model, self.busy / self.idle_from.len() as u64, until)
     }
 }

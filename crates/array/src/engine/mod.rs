@@ -13,6 +13,7 @@
 mod disks;
 mod events;
 mod forward;
+mod idle;
 mod planner;
 mod rebuild;
 #[cfg(test)]

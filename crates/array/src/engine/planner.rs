@@ -150,7 +150,8 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             }
             *transfer = self.model.transfer(self.remembered[disk].1, access);
         }
-        let least = match plan.waits_for_all() && self.model.servers() == 1 {
+        let in_turn = self.model.servers() == 1 && self.model.arms() == 1;
+        let least = match plan.waits_for_all() && in_turn {
             true => least_in_turn(plan, &self.transfers, &mut self.least),
             false => least_side_by_side(plan, &self.transfers, &mut self.ends),
         };

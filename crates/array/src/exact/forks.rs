@@ -27,7 +27,7 @@ pub(super) enum Unlike {
 }
 
 /// The most ways in which a request may lie for all of them to be looked at.
-const MOST_WAYS: u64 = 1 << 16;
+pub(super) const MOST_WAYS: u64 = 1 << 16;
 
 impl Fork {
     /// The fork of requests of `blocks` blocks, by all the ways in which they can lie.

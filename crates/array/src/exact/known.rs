@@ -15,6 +15,9 @@ use sojourn_core::parameters::Value;
 pub struct Known {
     /// The share of the time that each disk is busy; in split-merge that the array is.
     pub utilisation: Option<f64>,
+    /// The share of the time for which the busiest part of the busiest disk has work, where that is known
+    /// without a formula for the queue.
+    load: Option<f64>,
     /// The mean sojourn time, exactly, in picoseconds.
     pub exact: Option<f64>,
     /// A lower bound of the mean, in picoseconds.
@@ -59,6 +62,11 @@ impl Known {
         Known { words, ..Known::default() }
     }
 
+    /// These results beside a load.
+    pub(crate) fn with_load(self, load: Option<f64>) -> Known {
+        Known { load, ..self }
+    }
+
     /// The results of the formulas for a case.
     pub fn of(input: &FormulaInput<'_>) -> Known {
         Known { queue: Queue::of(input), ..Known::by_formulas(input) }
@@ -100,7 +108,7 @@ impl Known {
             return Known::nothing("no formula: arrivals are no Poisson process of known laws");
         };
         let Some(times) = input.times else {
-            return Known::nothing("no formula: services depend on where the last one ended");
+            return Known::nothing("no formula: services depend on those before them");
         };
         if !input.in_order {
             return Known::nothing("no formula: services depend on what waits");
@@ -260,7 +268,7 @@ impl Known {
     /// The totals of a run that these are; none of a default.
     pub fn totals(&self) -> impl Iterator<Item = (String, Value)> {
         let numbers = [
-            ("offered_utilisation", self.utilisation),
+            ("offered_utilisation", self.utilisation.or(self.load)),
             ("exact_mean_sojourn_ps", self.exact),
             ("least_mean_sojourn_ps", self.least),
             ("most_mean_sojourn_ps", self.most),

@@ -3,7 +3,7 @@
 use sojourn_array::ArrayCase;
 use sojourn_array::device::ServiceModel;
 use sojourn_array::device::hdd::scheduling::Scheduling;
-use sojourn_array::device::hdd::{DataSheet, IndependentService, Platters, St3500630Ns};
+use sojourn_array::device::hdd::{Arms, DataSheet, IndependentService, Platters, St3500630Ns};
 use sojourn_array::engine::{self, AccessCounts, Join, Scenario, Sink};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
@@ -65,7 +65,11 @@ pub(crate) fn scenario(layout: Layout, requests: usize, seed: u64) -> Scenario<I
     Scenario {
         layout,
         unit: 1,
-        model: IndependentService { drive: paper_disk(), scheduling: scheduling("fcfs") },
+        model: IndependentService {
+            drive: paper_disk(),
+            arms: Arms::default(),
+            scheduling: scheduling("fcfs"),
+        },
         join: Join::ForkJoin,
         overhead: Span::ZERO,
         parity: Span::ZERO,

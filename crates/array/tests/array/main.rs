@@ -1,6 +1,7 @@
 //! The array model against exact results, by hand, and against slow and obvious twins.
 
 mod addresses;
+mod arms;
 mod closed_loops;
 mod common;
 mod densities;
@@ -9,6 +10,7 @@ mod drives;
 mod effects;
 mod erasure;
 mod exact;
+mod flash;
 mod mechanical;
 mod parity;
 mod plans;

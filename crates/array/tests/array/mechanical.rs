@@ -2,8 +2,8 @@
 
 use crate::common::{Records, mean, paper_disk, scheduling, variant};
 use sojourn_array::device::Op;
+use sojourn_array::device::hdd::{Arms, MechanicalService, Spindles};
 use sojourn_array::device::hdd::{DataSheet, Geometry, Rotation, St3500630Ns, Track, Zoned};
-use sojourn_array::device::hdd::{MechanicalService, Spindles};
 use sojourn_array::engine::{self, Join, Scenario};
 use sojourn_array::workload::Request;
 use sojourn_core::parameters::defaults;
@@ -12,6 +12,7 @@ use sojourn_core::{Bytes, Progress, Span, Streams, Time};
 /// 100 cylinders, two heads, 100 sectors a track outside and fewer inside; a sector is a block.
 fn small(inner: u32) -> Zoned {
     Zoned {
+        name: None,
         cylinders: 100,
         rotation: Rotation(Span::from_ms(10)),
         read_track_seek: Span::from_ms(2),
@@ -23,6 +24,7 @@ fn small(inner: u32) -> Zoned {
         sector: Bytes(512),
         heads: 2,
         head_switch: Some(Span::from_ms(1)),
+        actuators: 1,
     }
 }
 
@@ -38,6 +40,7 @@ fn serve(geometry: &Geometry, order: &str, requests: &[Request]) -> Vec<Time> {
         model: MechanicalService {
             geometry: geometry.clone(),
             drive: paper_disk(),
+            arms: Arms::default(),
             scheduling: scheduling(order),
             spindles: Spindles::InStep,
         },

@@ -1,7 +1,7 @@
 //! Independent positioning: every access goes to a random place (paper section 2).
 
-use super::Platters;
 use super::scheduling::Scheduling;
+use super::{Arms, Platters};
 use crate::device::chances::{Chances, Pairs};
 use crate::device::{
     Found, InOrder, PositioningCost, Service, ServiceModel, ServiceStart, ServiceTimes, Task,
@@ -24,6 +24,8 @@ impl Check for Independent {}
 pub struct IndependentService {
     /// The times of the parts of an access.
     pub drive: Platters,
+    /// The arms, and which addresses each has.
+    pub arms: Arms,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
 }
@@ -120,6 +122,14 @@ impl ServiceModel for IndependentService {
 
     fn longest(&self, blocks: u32) -> f64 {
         self.drive.longest(blocks)
+    }
+
+    fn arms(&self) -> usize {
+        self.arms.count()
+    }
+
+    fn arm(&self, access: &Access) -> usize {
+        self.arms.of(access)
     }
 
     fn in_order(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Mechanical positioning: arm and platter are where the last access and the time have left them.
 
 use super::scheduling::{ArmView, Scheduling};
-use super::{Arm, Geometry, Platters, Spot};
+use super::{Arm, Arms, Geometry, Platters, Spot};
 use crate::device::{Op, Plain, PositioningCost, Service, ServiceModel, ServiceStart, Task};
 use crate::layout::Access;
 use sojourn_core::parameters::Check;
@@ -34,10 +34,12 @@ impl Check for Mechanical {}
 /// Disks whose arms and platters are simulated.
 #[derive(Clone, Debug)]
 pub struct MechanicalService {
-    /// The geometry of each disk.
+    /// The geometry of what each arm reaches.
     pub geometry: Geometry,
     /// How long accesses to random places take: a bound for any.
     pub drive: Platters,
+    /// The arms, and which addresses each has.
+    pub arms: Arms,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
     /// How the disks' platters are turned against each other.
@@ -61,11 +63,11 @@ impl ServiceModel for MechanicalService {
     }
 
     fn transfer(&self, _: u32, access: &Access) -> Span {
-        self.geometry.transfer(access.op, access.at, access.blocks)
+        self.geometry.transfer(access.op, self.arms.within(access), access.blocks)
     }
 
     fn spot(&self, access: &Access) -> Spot {
-        self.geometry.spot(access.at, access.blocks)
+        self.geometry.spot(self.arms.within(access), access.blocks)
     }
 
     fn start(&self, arm: &mut Arm, task: &Task<Spot>, start: ServiceStart) -> Service {
@@ -75,6 +77,14 @@ impl ServiceModel for MechanicalService {
 
     fn longest(&self, blocks: u32) -> f64 {
         self.drive.longest(blocks)
+    }
+
+    fn arms(&self) -> usize {
+        self.arms.count()
+    }
+
+    fn arm(&self, access: &Access) -> usize {
+        self.arms.of(access)
     }
 
     fn in_order(&self) -> bool {

@@ -1,11 +1,11 @@
 //! The zoned disk of the paper's section 2, from a data sheet alone.
 
-use super::quantiles::Quantiles;
 use super::seek::{Curve, Distance};
 use super::{DataSheet, Rotation, Track};
 use crate::Moments;
 use crate::device::chances::evenly;
-use crate::device::{Op, ServiceTimes};
+use crate::device::quantiles::Quantiles;
+use crate::device::{Name, Op, ServiceTimes};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ parameters! {
     /// With `positioning = "mechanical"` arm and platter are where the last access left them.
     /// Not modelled: caches, settling beside the seek curve.
     pub struct Zoned: "zoned" {
+        /// What tables, legends and plans call it; by default its kind.
+        pub name: Option<Name> = None,
         /// How many cylinders.
         pub cylinders: u32 [2..=u32::MAX],
         /// A full rotation.
@@ -42,6 +44,10 @@ parameters! {
         /// How long a switch to another head of the same cylinder takes; by default as long as a
         /// read's seek to the next track.
         pub head_switch: Option<Span> = None,
+        /// How many arms work by themselves, each with an equal part of the heads, of the addresses
+        /// in order, and with a queue. With more than one, requests have addresses, and an access is
+        /// done by the arm of its first block.
+        pub actuators: u8 [1..=MOST_ARMS] = 1,
     }
 }
 
@@ -50,6 +56,10 @@ impl Check for Zoned {
         if self.head_switch > Some(LONGEST_SEEK) {
             let expected = format!("at most {LONGEST_SEEK}");
             return Err(Refusal::of(&self.head_switch, expected).under("head_switch"));
+        }
+        if !self.heads.is_multiple_of(self.actuators) {
+            let expected = format!("a number that divides the {} heads", self.heads);
+            return Err(Refusal::of(&self.actuators, expected).under("actuators"));
         }
         if self.sector.0 == 0 {
             return Err(Refusal::of(&self.sector, "at least \"1B\"").under("sector"));
@@ -76,6 +86,8 @@ impl Check for Zoned {
     }
 }
 
+/// The most arms of a disk.
+pub(super) const MOST_ARMS: u8 = 8;
 /// The longest seek that a data sheet may give.
 const LONGEST_SEEK: Span = Span::from_s(1);
 

@@ -33,8 +33,8 @@ struct PendingRequest {
 /// The accesses of a request that are not issued on its arrival.
 #[derive(Debug)]
 struct LaterPhases<S> {
-    /// Disks and accesses, phase by phase.
-    tasks: Vec<(u16, Task<S>)>,
+    /// Queues and accesses, phase by phase.
+    tasks: Vec<(usize, Task<S>)>,
     phases: Vec<LaterPhase>,
 }
 
@@ -74,7 +74,7 @@ struct Engine<'a, M: ServiceModel, S> {
     later: Vec<LaterPhases<M::Spot>>,
     /// Slots of `pending` that no request has.
     free: Vec<u32>,
-    /// Later phases that wait for the controller: when they begin, the request's slot, and the disk
+    /// Later phases that wait for the controller: when they begin, the request's slot, and the queue
     /// that they waited for. All wait equally long, so they are in order.
     delayed: VecDeque<(Time, u32, usize)>,
     /// Requests that wait for the end of the one before them, in split-merge.
@@ -171,7 +171,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
     fn ended(self) -> (S, AccessCounts) {
         let counts = AccessCounts {
             rebuilt: self.rebuild.map_or(Rebuilt::default(), |rebuild| rebuild.done),
-            busy: self.disks.busy(),
+            busy: self.disks.busy(self.ended),
             ended: self.ended,
             ..self.disks.counts
         };
@@ -232,7 +232,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         self.active += 1;
         for (access, transfer) in self.planner.accesses() {
             let task = Task::new(&self.scenario.model, slot, job, access, transfer);
-            self.disks.issue(access.disk.into(), task, now);
+            self.disks.issue(self.disks.queue_of(access), task, now);
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         later.tasks.clear();
         later.tasks.extend(self.planner.accesses().map(|(access, transfer)| {
             let task = Task::new(&self.scenario.model, slot, pending.job, access, transfer);
-            (access.disk, task)
+            (self.disks.queue_of(access), task)
         }));
         later.phases.clear();
         pending.counted = 0;
@@ -270,7 +270,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         }
     }
 
-    /// Issues the accesses of the present phase of the request in `slot`; `last` is the disk that the
+    /// Issues the accesses of the present phase of the request in `slot`; `last` is the queue that the
     /// phase waited for.
     fn begin_phase(&mut self, slot: u32, last: usize, now: Time) {
         let pending = &mut self.pending[slot as usize];
@@ -280,10 +280,10 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         let LaterPhase { end, gates, .. } = later.phases[phase];
         let tasks = &later.tasks[start..end];
         pending.gates = gates;
-        for &(disk, task) in tasks {
+        for &(queue, task) in tasks {
             match phase {
-                0 => self.disks.issue(disk.into(), task, now),
-                _ => self.disks.issue_later(disk.into(), task, last, now),
+                0 => self.disks.issue(queue, task, now),
+                _ => self.disks.issue_later(queue, task, last, now),
             }
         }
     }
@@ -366,7 +366,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         for access in accesses {
             let transfer = self.planner.transfer(access);
             let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, access, transfer);
-            self.disks.issue_behind(access.disk.into(), task, now);
+            self.disks.issue_behind(self.disks.queue_of(access), task, now);
         }
     }
 
@@ -379,11 +379,11 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             return;
         }
         pending.phase += 1;
-        let disk = self.disks.disk_of(server);
+        let queue = self.disks.queue_served(server);
         match self.scenario.overhead + self.scenario.parity {
-            Span::ZERO => self.begin_phase(slot, disk, now),
+            Span::ZERO => self.begin_phase(slot, queue, now),
             delay => {
-                self.delayed.push_back((now + delay, slot, disk));
+                self.delayed.push_back((now + delay, slot, queue));
                 self.look_ahead();
             }
         }
@@ -397,7 +397,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         self.active -= 1;
         if let Some(next) = self.queued.pop_front() {
             self.active += 1;
-            self.begin_phase(next, self.disks.disk_of(server), now);
+            self.begin_phase(next, self.disks.queue_served(server), now);
         }
     }
 }

@@ -26,6 +26,12 @@ impl Quantiles {
         Quantiles { ends }
     }
 
+    /// The mean.
+    pub(super) fn mean(&self) -> Span {
+        let pieces = self.ends.windows(2).map(|ends| u128::from(ends[0]) + u128::from(ends[1]));
+        Span::from_ps((pieces.sum::<u128>() >> (BITS + 1)) as u64)
+    }
+
     /// The longest time.
     pub(super) fn longest(&self) -> f64 {
         self.ends[1 << BITS] as f64

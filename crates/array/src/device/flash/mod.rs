@@ -1,0 +1,184 @@
+//! Solid state: flash behind a controller.
+
+mod data_sheets;
+mod drive;
+mod unit;
+
+pub use data_sheets::{D5P5336, M7300Pro, Pm9a3, S4500};
+pub use drive::{Inside, Ssd};
+
+use super::{DeviceContext, Kind, MOST_SERVERS, Name, WithDevice};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Rate, Span, parameters};
+
+parameters! {
+    /// A solid-state drive, as data sheets and reviews describe one. An access first takes its turn at
+    /// the controller, for `command` or until its bytes have passed the interface, whichever is longer. Then a
+    /// read goes to units of flash (dies, or planes that work by themselves), page by page to one after
+    /// another from a random one on, and each unit serves its reads in order. A write is done when its
+    /// bytes are in the cache, which is kept when power fails; pages that are full are programmed one
+    /// after another, each on the next unit, where no read waits. Where the cache is full, writes wait.
+    /// Every access also takes `overhead`, in which it keeps no other one waiting.
+    /// Not modelled: garbage collection but for `amplification`, wear, heat, reads of what is still
+    /// in the cache, flushes, and places: each read begins on a random unit, whatever its address.
+    pub struct Flash: "flash" {
+        /// What tables, legends and plans call it; by default its kind.
+        pub name: Option<Name> = None,
+        /// How much it holds.
+        pub capacity: Bytes,
+        /// How long an access takes beside its times at the controller and at a unit: a data sheet's
+        /// latency of a small write, less `command`.
+        pub overhead: Span,
+        /// How long each access keeps the controller from all others: one by the most IOPS that the
+        /// drive does.
+        pub command: Span,
+        /// How fast bytes pass the interface: a data sheet's sequential reads.
+        pub interface: Rate,
+        /// How long a unit takes to read, but for handing over: the median. A data sheet's latency of
+        /// a small random read, less that of a small write.
+        pub read: Span,
+        /// The time within which 99 of 100 such reads are done; by default all take the median. Times
+        /// between are lognormal.
+        pub read_p99: Option<Span> = None,
+        /// How fast a unit hands over what it has read, while it does nothing else; by default at
+        /// once. It is why large reads take longer, even alone.
+        pub unit_rate: Option<Rate> = None,
+        /// How long a unit takes to program a page: the median.
+        pub program: Span,
+        /// The time within which 99 of 100 programs are done; by default all take the median.
+        pub program_p99: Option<Span> = None,
+        /// The longest time that a read waits for a program under way, which is then suspended; by
+        /// default it waits for the end of the program.
+        pub suspend: Option<Span> = None,
+        /// How many units of flash work at the same time. With too few, reads wait for each other at
+        /// rates that the drive is sold for.
+        pub units: u16 [1..=MOST_UNITS],
+        /// How many bytes a unit programs at a time, and reads in a row of what is read.
+        pub page: Bytes = Bytes(16 << 10),
+        /// How many bytes are programmed a second at most, in all units together: a data sheet's
+        /// sequential writes.
+        pub write_rate: Rate,
+        /// How many bytes are programmed for each byte written: 1 for sequential writes and on a
+        /// fresh drive, more where garbage is collected. A data sheet's sequential writes over its
+        /// steady random writes, both in bytes a second.
+        pub amplification: f64 [1.0..=100.0] = 1.0,
+        /// The unit in which the drive maps addresses to flash: a smaller write programs as much.
+        pub indirection: Bytes = Bytes(4 << 10),
+        /// How much of what is written waits in the cache to be programmed; by default two pages for
+        /// each unit, one under way and one behind it. More takes longer bursts, and lets no more through in the long run.
+        pub cache: Option<Bytes> = None,
+        /// How many accesses it takes in at once: 32 of SATA's queue, 1024 of an NVMe queue as Linux
+        /// sets it up. What comes on top waits in the host.
+        pub depth: u16 [1..=MOST_SERVERS] = 1024,
+    }
+}
+
+/// The most units of a drive.
+const MOST_UNITS: u16 = 4096;
+/// The longest time of a part of an access.
+const LONGEST: Span = Span::from_s(1);
+/// The largest page: 1 MiB.
+const LARGEST_PAGE: Bytes = Bytes(1 << 20);
+/// The slowest interface: 1 Mb/s, on which the longest accesses still end.
+const SLOWEST: Rate = Rate::new(1_000_000).expect("a million is not zero");
+
+impl Check for Flash {
+    fn check(&self) -> Result<(), Refusal> {
+        let spans = [
+            ("overhead", self.overhead, Span::ZERO),
+            ("read", self.read, Span::from_ps(1)),
+            ("program", self.program, Span::from_ps(1)),
+            ("command", self.command, Span::ZERO),
+        ];
+        for (key, span, least) in spans {
+            if !(least..=LONGEST).contains(&span) {
+                let expected = match least {
+                    Span::ZERO => format!("at most {LONGEST}"),
+                    _ => format!("a time above zero, at most {LONGEST}"),
+                };
+                return Err(Refusal::of(&span, expected).under(key));
+            }
+        }
+        for (key, tail, median) in [
+            ("read_p99", self.read_p99, self.read),
+            ("program_p99", self.program_p99, self.program),
+        ] {
+            if tail.is_some_and(|tail| tail < median || tail > LONGEST) {
+                let expected = format!("at least the median, {median}, and at most {LONGEST}");
+                return Err(Refusal::of(&tail, expected).under(key));
+            }
+        }
+        for (key, size) in [("page", self.page), ("indirection", self.indirection)] {
+            if !(1..=LARGEST_PAGE.0).contains(&size.0) {
+                let expected = format!("a size from \"1B\" to \"{LARGEST_PAGE}\"");
+                return Err(Refusal::of(&size, expected).under(key));
+            }
+        }
+        let rates = [
+            ("interface", Some(self.interface)),
+            ("unit_rate", self.unit_rate),
+            ("write_rate", Some(self.write_rate)),
+        ];
+        for (key, rate) in rates {
+            if rate.is_some_and(|rate| rate < SLOWEST) {
+                return Err(Refusal::of(&rate, format!("at least {SLOWEST}")).under(key));
+            }
+        }
+        let together = self.page.0 as f64 * f64::from(self.units) / self.program.seconds();
+        // A unit more or less is no contradiction.
+        if self.write_rate.bits_per_second() as f64 / 8.0 > together * 1.1 {
+            let expected = format!(
+                "at most {:.0}MB/s, as fast as {} units program pages of {} in {}",
+                together / 1e6,
+                self.units,
+                self.page,
+                self.program
+            );
+            return Err(Refusal::of(&self.write_rate, expected).under("write_rate"));
+        }
+        if self.cache() < self.all_units() {
+            let expected = format!("at least a page for each unit, {}", self.all_units());
+            return Err(Refusal::of(&self.cache, expected).under("cache"));
+        }
+        match self.capacity.0 {
+            0 => Err(Refusal::of(&self.capacity, "a size above zero").under("capacity")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Flash {
+    /// A page for each unit.
+    fn all_units(&self) -> Bytes {
+        Bytes(self.page.0 * u64::from(self.units))
+    }
+
+    /// The bytes that the cache holds.
+    fn cache(&self) -> Bytes {
+        self.cache.unwrap_or(Bytes(2 * self.all_units().0))
+    }
+}
+
+impl Kind for Flash {
+    fn ready<W: WithDevice>(
+        &self,
+        context: &DeviceContext<'_>,
+        then: W,
+    ) -> Result<W::Output, Refusal> {
+        Ok(then.with(Ssd::new(self, context.block)))
+    }
+
+    fn blocks(&self, block: u64) -> Result<u64, Refusal> {
+        match self.capacity.0 / block {
+            0 => {
+                let expected = format!("at least a block of {}", Bytes(block));
+                Err(Refusal::of(&self.capacity, expected).under("capacity"))
+            }
+            blocks => Ok(blocks),
+        }
+    }
+
+    fn servers(&self) -> usize {
+        self.depth.into()
+    }
+}
