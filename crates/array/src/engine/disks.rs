@@ -3,7 +3,6 @@
 use super::idle::Idle;
 use super::{AccessCounts, Scenario};
 use crate::device::{Found, Service, ServiceModel, ServiceStart, Task};
-use crate::layout::Access;
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -49,15 +48,6 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     #[inline(always)]
     pub(super) fn first(&self) -> (usize, Time) {
         self.timers.first()
-    }
-
-    /// The queue in which an access waits.
-    #[inline(always)]
-    pub(super) fn queue_of(&self, access: &Access) -> usize {
-        match self.arms {
-            1 => access.disk.into(),
-            arms => usize::from(access.disk) * arms + self.model.arm(access),
-        }
     }
 
     /// The queue that a server serves.

@@ -7,11 +7,12 @@ use crate::workload::Request;
 use sojourn_core::{Ahead, Span, Stream, Streams};
 
 /// Plans the requests of one run as they arrive, and draws their transfer times. Holds the plan of
-/// the last one.
+/// the last one, in which the disk of an access is the number of its queue: where disks have several arms,
+/// each has one.
 pub(super) struct Planner<'a, M: ServiceModel> {
     model: &'a M,
     plans: PlanCache<'a>,
-    /// By disk, the chances of transfer times.
+    /// By queue, the chances of transfer times.
     places: Vec<Chances>,
     /// The places of the accesses of a rebuild.
     rebuild_places: Vec<Chances>,
@@ -22,9 +23,9 @@ pub(super) struct Planner<'a, M: ServiceModel> {
     plan: usize,
     /// The transfer times of its plan, access by access.
     transfers: Vec<Span>,
-    /// By disk, for plans that come back to it: the number of the request, and the last chance it drew.
+    /// By queue, for plans that come back to it: the number of the request, and the last chance it drew.
     remembered: Vec<(u64, u32)>,
-    /// By disk, for the least sojourn time: the sum of the transfer times of a phase so far.
+    /// By queue, for the least sojourn time: the sum of the transfer times of a phase so far.
     least: Vec<Span>,
     /// For the least sojourn time: the ends of the accesses of which a phase needs only some.
     ends: Vec<Span>,
@@ -39,10 +40,10 @@ pub(super) fn nth_least<T: Ord + Copy>(times: &mut [T], number: u32) -> T {
 impl<'a, M: ServiceModel> Planner<'a, M> {
     pub(super) fn new(scenario: &'a Scenario<M>) -> Planner<'a, M> {
         let layout = &scenario.layout;
-        let disks = layout.disks();
+        let queues = layout.disks() * scenario.model.arms();
         let rebuilt = scenario.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.source.rebuilt);
         let places = |streams: Streams| -> Vec<Chances> {
-            (0..disks as u64).map(|disk| Chances::places(streams, disk)).collect()
+            (0..queues as u64).map(|queue| Chances::places(streams, queue)).collect()
         };
         Planner {
             model: &scenario.model,
@@ -53,8 +54,8 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             places: places(scenario.streams),
             plan: 0,
             transfers: Vec::new(),
-            remembered: vec![(0, 0); disks],
-            least: vec![Span::ZERO; disks],
+            remembered: vec![(0, 0); queues],
+            least: vec![Span::ZERO; queues],
             ends: Vec::new(),
             planned: 0,
         }
@@ -80,6 +81,9 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             (0, _) => self.plans.of(request, false),
             _ => self.where_rebuilt(request),
         };
+        if self.model.arms() > 1 {
+            self.send_to_arms();
+        }
         let plan = self.plans.plan(self.plan);
         let accesses = plan.accesses();
         if self.transfers.len() != accesses.len() {
@@ -96,6 +100,20 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             longest = longest.max(*transfer);
         }
         longest
+    }
+
+    /// Brings the accesses of the plan, which was laid for its request alone as that has an address, to
+    /// the arms that they need.
+    #[cold]
+    fn send_to_arms(&mut self) {
+        for access in self.plans.laid[self.plan].accesses_mut() {
+            *access = on_its_arm(self.model, access);
+        }
+    }
+
+    /// An access of a rebuild at the queue of the arm that it needs.
+    pub(super) fn on_its_arm(&self, access: &Access) -> Access {
+        on_its_arm(self.model, access)
     }
 
     /// Gives every request without an address this plan.
@@ -157,6 +175,12 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         };
         least.max(Span::from_ps(1))
     }
+}
+
+/// An access at the queue of the arm that it needs.
+fn on_its_arm<M: ServiceModel>(model: &M, access: &Access) -> Access {
+    let queue = usize::from(access.disk) * model.arms() + model.arm(access);
+    Access { disk: queue as u16, ..*access }
 }
 
 /// The least time of a plan whose accesses take `transfers`. A phase begins when all accesses that it

@@ -34,7 +34,7 @@ struct PendingRequest {
 #[derive(Debug)]
 struct LaterPhases<S> {
     /// Queues and accesses, phase by phase.
-    tasks: Vec<(usize, Task<S>)>,
+    tasks: Vec<(u16, Task<S>)>,
     phases: Vec<LaterPhase>,
 }
 
@@ -232,7 +232,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         self.active += 1;
         for (access, transfer) in self.planner.accesses() {
             let task = Task::new(&self.scenario.model, slot, job, access, transfer);
-            self.disks.issue(self.disks.queue_of(access), task, now);
+            self.disks.issue(access.disk.into(), task, now);
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         later.tasks.clear();
         later.tasks.extend(self.planner.accesses().map(|(access, transfer)| {
             let task = Task::new(&self.scenario.model, slot, pending.job, access, transfer);
-            (self.disks.queue_of(access), task)
+            (access.disk, task)
         }));
         later.phases.clear();
         pending.counted = 0;
@@ -282,8 +282,8 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         pending.gates = gates;
         for &(queue, task) in tasks {
             match phase {
-                0 => self.disks.issue(queue, task, now),
-                _ => self.disks.issue_later(queue, task, last, now),
+                0 => self.disks.issue(queue.into(), task, now),
+                _ => self.disks.issue_later(queue.into(), task, last, now),
             }
         }
     }
@@ -364,9 +364,10 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
     /// Issues accesses of the rebuild.
     fn rebuild(&mut self, accesses: &[Access], now: Time) {
         for access in accesses {
-            let transfer = self.planner.transfer(access);
-            let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, access, transfer);
-            self.disks.issue_behind(self.disks.queue_of(access), task, now);
+            let access = self.planner.on_its_arm(access);
+            let transfer = self.planner.transfer(&access);
+            let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, &access, transfer);
+            self.disks.issue_behind(access.disk.into(), task, now);
         }
     }
 
