@@ -11,7 +11,7 @@ from sojourn.measurement.target import Target
 from sojourn.store.ledger import Value
 from sojourn.store.rows import Column
 
-__all__ = ["is_closed", "loops_of", "measure", "warnings"]
+__all__ = ["Loop", "is_closed", "loops_of", "measure", "warnings"]
 
 _PS_PER_NS = 1000
 _PS_PER_US = 10**6
@@ -55,7 +55,7 @@ def measure(
         "accesses": done.loop.size,
         "requests_without_rows": warmup,
         "closed_loop_depth": sum(one.depth for one in loops),
-        "engine": f"fio's {fio.engine(all(target.direct for target in targets))}",
+        "fio_engine": fio.engine(direct=all(target.direct for target in targets)),
     }
     kept = [
         _kept(one, arrived[loop == number], took_ps[loop == number])
