@@ -231,6 +231,7 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         alone.append(_alone(issued, finished))
         moments.append((arrived, issued))
     several = [table.num_rows - 1 for table in tables]
+    depth = int(first.figures.get("closed_loop_depth", 0))
     return Load(
         case=first.case,
         label=label,
@@ -239,11 +240,12 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         size_bytes=int(sizes[0]),
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
         sojourn_ps=np.concatenate([sojourn for _, sojourn in runs]),
-        alone=np.concatenate(alone),
+        # A loop of depth 1 has no other request, whatever the clock's microseconds say.
+        alone=np.concatenate(alone) | (depth == 1),
         series=Series.of(runs),
         moments=tuple(moments),
         busy=max(float(record.figures.get("processors_busy", 0)) for record in records),
-        depth=int(first.figures.get("closed_loop_depth", 0)),
+        depth=depth,
         think_ps=quantity(str(first.parameters.get("workload.arrivals.think", "0ps"))),
     )
 
