@@ -219,6 +219,17 @@ def test_requests_of_one_block_go_to_several_targets(command, study, tmp_path, l
     assert sojourn.load(out).rows.num_rows == 200
 
 
+@needs_fio
+def test_as_much_of_each_target_is_used_as_the_smallest_has(tmp_path):
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path, blocks in zip(paths, (8, 64), strict=True):
+        target.create(path, blocks * 4096)
+    found = [target.find(path, writes=False, destroy_data=False) for path in paths]
+    done = fio.run(found, [loop(size_bytes=4096)], 500, [1, 0])
+    assert done.loop.size >= 500
+    assert [path.stat().st_size for path in paths] == [8 * 4096, 64 * 4096]
+
+
 # What is refused
 
 

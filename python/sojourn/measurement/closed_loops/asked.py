@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from sojourn._core import Case, quantity
 from sojourn._internal.errors import InputError
+from sojourn._internal.units import PS_PER_S
 
 DEEPEST = 4096
 """The deepest queue of one job."""
@@ -21,7 +22,7 @@ MOST_THINKING = 256
 
 _MOST_BYTES = 1 << 30  # of the buffers of all requests that are under way
 _PS_PER_US = 10**6
-_LONGEST_THINK_PS = 60 * 10**12
+_LONGEST_THINK_PS = 60 * PS_PER_S
 _NO_THINKING = "0ps"
 _MIRRORS = ("raid1", "raid10")
 # The model's disk, and how the simulator computes: nothing in a measurement depends on them.
@@ -117,7 +118,7 @@ def _nested(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tenants(workload: _Settings) -> list[_Settings]:
-    """The settings of each tenant; of a workload without tenants, all of its own."""
+    """The settings of each tenant; without tenants, all of the workload."""
     kind = workload.take("kind")
     workload.take("requests")
     workload.take("warmup")

@@ -121,15 +121,14 @@ def run(targets: Sequence[Target], loops: Sequence[Loop], count: int, seed: Sequ
                 f"the TARGETs served {found:,} requests in {runs_s:g} s, and {count:,} are asked"
                 f" for: at most {LONGEST_S:,} s are measured; set fewer workload.requests"
             )
-        runs_s = max(needed, 2 * runs_s)
+        runs_s = min(max(needed, 2 * runs_s), LONGEST_S)
 
 
 def _once(
     targets: Sequence[Target], jobs: Sequence[_Job], count: int, seed: Sequence[int], runs_s: float
 ) -> Done:
     """Run fio once, for at most so many seconds."""
-    direct = all(target.direct for target in targets)
-    text = _job_file(jobs, len(targets), count, seed, runs_s, direct=direct)
+    text = _job_file(jobs, targets, count, seed, runs_s)
     with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
         place = Path(folder)
         for number, target in enumerate(targets):
@@ -151,14 +150,9 @@ def _once(
 
 
 def _job_file(
-    jobs: Sequence[_Job],
-    targets: int,
-    count: int,
-    seed: Sequence[int],
-    runs_s: float,
-    *,
-    direct: bool,
+    jobs: Sequence[_Job], targets: Sequence[Target], count: int, seed: Sequence[int], runs_s: float
 ) -> str:
+    direct = all(target.direct for target in targets)
     lines = [
         "[global]",
         f"ioengine={engine(direct)}",
@@ -167,7 +161,9 @@ def _job_file(
         "allow_file_create=0",
         "allow_mounted_write=0",
         "disk_util=0",
-        f"filename={':'.join(f'target{number}' for number in range(targets))}",
+        f"filename={':'.join(f'target{number}' for number in range(len(targets)))}",
+        # Disks are alike: as much of each is used as the smallest has.
+        f"filesize={min(target.size_bytes for target in targets)}",
         # Any place at any time, as likely as any other.
         "file_service_type=random:1",
         "norandommap=1",
