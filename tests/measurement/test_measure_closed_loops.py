@@ -158,7 +158,7 @@ def test_places_and_reads_are_as_asked(found):
 
 
 @needs_fio
-def test_loops_differ_by_their_seed_and_go_on_until_all_is_done(found):
+def test_a_loop_goes_on_until_all_is_done(found):
     done = fio.run([found], [loop(depth=16)], 500, [1, 0])
     assert 500 <= done.loop.size <= 516
     first = done.first(500)
