@@ -198,3 +198,59 @@ def test_a_picture_is_no_place_for_a_model(tmp_path, command):
     assert (done.code, done.out) == (2, "")
     assert "expected a directory; --picture" in done.err
     assert not (tmp_path / "fit.png").exists()
+
+
+CLOSED = """\
+title = "a device by queue depth"
+model = "array"
+disk = {{ kind = "empirical", file = "{times}", servers = {servers} }}
+layout = "single"
+[workload]
+kind = "synthetic"
+arrivals = {{ kind = "closed", depth = 1, think = "{think}" }}
+blocks = 1
+requests = 20000
+[sweep]
+workload.arrivals.depth = [{depths}]
+"""
+
+
+def closed(folder, depths, servers=3, think="0s"):
+    times = folder / "times.csv"
+    times.write_text("op,service\nread,6ms\nread,9ms\nread,13ms\nread,20ms\n")
+    text = CLOSED.format(times=times, servers=servers, depths=depths, think=think)
+    return sojourn.run(text, out=folder / "m")
+
+
+@pytest.mark.parametrize("think", ["0s", "5ms"])
+def test_a_device_is_learnt_from_queue_depths(tmp_path, command, think):
+    """Saturated at 8 and at 32: the depth and not the rate says which load is the heaviest."""
+    run = closed(tmp_path, "32, 1, 2, 8", think=think)
+    assert [load.depth for load in loads(run)] == [1, 2, 8, 32]
+    fitted = fit(run, loads(run))
+    assert (fitted.serving.servers, fitted.serving.slowdown, fitted.told) == (3, 0.0, True)
+    assert fitted.met_nobody == 1
+    done = command("array", "fit", tmp_path / "m", "--json")
+    found = done.document["fit"]
+    assert found["verdict"] != "refused"
+    for one in found["loads"]:
+        assert all(abs(off["percent"]) < 5 for off in one["off"].values()), one
+
+
+def test_a_depth_of_one_does_not_tell_how_many_are_served_at_once(tmp_path):
+    run = closed(tmp_path, "1")
+    fitted = fit(run, loads(run))
+    assert (fitted.serving.servers, fitted.told) == (1, False)
+
+
+def test_tenants_are_no_load_of_one_device(tmp_path, command):
+    tenants = """
+workload.tenant = [
+    { name = "a", blocks = 1, arrivals = { kind = "closed", depth = 1 } },
+    { name = "b", blocks = 1, arrivals = { kind = "closed", depth = 2 } },
+]
+"""
+    text = 'model = "array"\nlayout = "single"\ndisk = { kind = "exponential", mean = "1ms" }\n'
+    sojourn.run(f'{text}workload.kind = "tenants"{tenants}', out=tmp_path / "m")
+    done = command("array", "fit", tmp_path / "m")
+    assert (done.code, "workload.kind is tenants, expected synthetic" in done.err) == (2, True)

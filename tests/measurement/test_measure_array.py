@@ -152,7 +152,6 @@ def test_a_log_of_a_child():
     [
         (["block=1000B"], ['block = "1KB"', "multiple of 4096B"]),
         (["join=split-merge", "layout=raid1"], ['join = "split-merge"', '"fork-join"']),
-        (["workload.arrivals={ kind = 'closed', depth = 4 }"], ['"closed"', "known ahead"]),
         (["layout={ kind = 'raid0', disks = 4 }"], ['"raid0"', "4 disks", "there are 1"]),
         (["layout=raid1"], ['"raid1"', "2 disks", "there are 1"]),
     ],

@@ -140,7 +140,8 @@ def array(
 ) -> None:
     """Measure a STUDY of an array on TARGETs: files or block devices, one for each disk.
 
-    Needs fio. The requests are those that `sojourn run` simulates, at the same times.
+    Needs fio. The requests are those that `sojourn run` simulates, at the same times. Closed loops
+    are fio's own, of the same depth and the same laws.
     """
     from sojourn.measurement import array as measuring
     from sojourn.measurement import target

@@ -1,6 +1,7 @@
 """A model of a device, learnt from a measurement of it, and how well it predicts other loads.
 
-The lightest load gives the services: what requests took that found the device idle. The heaviest
+The lightest load gives the services: what requests took that found the device idle, as all do of a
+closed loop of depth 1. The heaviest
 gives how many accesses the device serves at once, and how much these slow each other: the numbers
 with which the percentiles of simulated sojourn times come nearest to the measured ones. Means would
 not do: a single stall of the machine is taken for a queue. Loads in between are neither, and so are
@@ -21,7 +22,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from sojourn._core import Progress
+from sojourn._core import Progress, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S
 from sojourn.analysis.observed import Series
@@ -50,7 +51,8 @@ class Load:
     each request that met no other one. `series` holds the sojourn times of each replication,
     without its warm-up. `moments` are when the requests of each replication were due, and when they
     were issued. `busy` is the largest share of the time for which the processors were busy while
-    it was measured, 0 where nothing says so.
+    it was measured, 0 where nothing says so. `depth` is that of the closed loop that paced the
+    requests, 0 where their times were known ahead; `think_ps` is what it waited after each.
     """
 
     case: int
@@ -64,6 +66,8 @@ class Load:
     series: Series
     moments: tuple[tuple[Times, Times], ...]
     busy: float
+    depth: int = 0
+    think_ps: int = 0
 
     @property
     def requests(self) -> int:
@@ -127,6 +131,8 @@ def loads(run: StoredRun) -> list[Load]:
     if any(path.split(".")[0] == "disk" for path in swept):
         raise InputError(f"{run.path}: sweep.disk is given, expected the loads of one device")
     found = sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
+    if all(load.depth for load in found):  # a saturated device has one rate at several depths
+        found.sort(key=lambda one: one.depth)
     sizes = {load.size_bytes for load in found}
     if len(sizes) > 1:
         raise InputError(
@@ -203,6 +209,10 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         raise InputError(
             f"{run.path}: layout.kind is {written(layout)}, expected single: an array of one disk"
         )
+    if first.parameters.get("workload.kind") == "tenants":
+        raise InputError(
+            f"{run.path}: workload.kind is tenants, expected synthetic: loads of one tenant"
+        )
     label = ", ".join(f"{name} {value}" for name, value in first.axes.items())
     names = ["arrived_ps", "finished_ps", "sojourn_ps", "op", "size_bytes"]
     tables = [rows.read(run.directory.rows(*record.key), names) for record in records]
@@ -221,6 +231,7 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         alone.append(_alone(issued, finished))
         moments.append((arrived, issued))
     several = [table.num_rows - 1 for table in tables]
+    depth = int(first.figures.get("closed_loop_depth", 0))
     return Load(
         case=first.case,
         label=label,
@@ -229,10 +240,13 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         size_bytes=int(sizes[0]),
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
         sojourn_ps=np.concatenate([sojourn for _, sojourn in runs]),
-        alone=np.concatenate(alone),
+        # A loop of depth 1 has no other request, whatever the clock's microseconds say.
+        alone=np.concatenate(alone) | (depth == 1),
         series=Series.of(runs),
         moments=tuple(moments),
         busy=max(float(record.figures.get("processors_busy", 0)) for record in records),
+        depth=depth,
+        think_ps=quantity(str(first.parameters.get("workload.arrivals.think", "0ps"))),
     )
 
 
@@ -250,6 +264,8 @@ def _alone(started: npt.NDArray[np.int64], finished: npt.NDArray[np.int64]) -> M
 
 def _waits(service: Values, load: Load) -> bool:
     """Whether one server and as many as one likes can be distinguished: requests have to wait."""
+    if load.depth:
+        return load.depth > 1
     rate = load.rate / PS_PER_S
     one, many = (mean_sojourn(service, rate, c) for c in (1, MOST_SERVERS))
     return bool(one > many * (1 + 5 / np.sqrt(load.sojourn_ps.size)))

@@ -263,6 +263,10 @@ def _means(fitted: Fitted, load: Load) -> tuple[float, float, float]:
     """The predicted mean with services as short and as long as they may be, and as they are."""
     services = np.concatenate([*fitted.service_ps.values()])
     off = 2 * float(services.std() / services.mean()) / services.size**0.5
+    if load.depth:
+        # A loop's rounds get longer as services do, and the time to think does not.
+        mean = float(load.sojourn_ps.mean())
+        return mean - off * (mean + load.think_ps), mean, mean + off * (mean + load.think_ps)
     low, middle, high = (
         _mean_sojourn(services * by, load.rate / PS_PER_S, fitted.serving)
         for by in (1 - off, 1, 1 + off)

@@ -15,7 +15,7 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S, duration
 from sojourn.execution.execute import Task
 from sojourn.execution.results import keep
-from sojourn.measurement import fio
+from sojourn.measurement import closed_loops, fio
 from sojourn.measurement.cases import measure_cases
 from sojourn.measurement.load import Load
 from sojourn.measurement.target import SECTOR, Target
@@ -64,8 +64,13 @@ class Offered:
 
 def writes(study: Study) -> bool:
     """Whether a study of an array has any writes."""
-    offered = [Offered.of(case, 0) for case in study.cases()]
-    return any(bool(one.op.any()) for one in offered)
+    return any(_writes(case) for case in study.cases())
+
+
+def _writes(case: Case) -> bool:
+    if closed_loops.is_closed(case):
+        return any(loop.read_percent < 100 for loop in closed_loops.loops_of(case))
+    return bool(Offered.of(case, 0).op.any())
 
 
 def measure(
@@ -103,8 +108,15 @@ def measure(
         measured=f"{', '.join(str(t.path.resolve()) for t in targets)} with {installed} on"
         f" Linux {platform.release()}",
         one=lambda task: _one(task, study.seed, targets, directory, children),
-        lasts_s=lambda task: int(Offered.of(task.case, task.replication).arrived_ps[-1]) / PS_PER_S,
+        lasts_s=_lasts_s,
     )
+
+
+def _lasts_s(task: Task) -> float | None:
+    """For how long requests arrive, where that is known ahead."""
+    if closed_loops.is_closed(task.case):
+        return None
+    return int(Offered.of(task.case, task.replication).arrived_ps[-1]) / PS_PER_S
 
 
 def check(study: Study, source: str, targets: int) -> None:
@@ -129,18 +141,15 @@ def check(study: Study, source: str, targets: int) -> None:
                 f'{source}: join = "{asked["join"]}", expected "fork-join": real requests do not'
                 " wait for each other's ends"
             )
-        arrivals = asked.get("workload.arrivals.kind", asked["workload.kind"])
-        if arrivals in ("closed", "tenants"):
-            raise InputError(
-                f'{source}: "{arrivals}" arrivals, expected some whose times are known ahead, such'
-                ' as "poisson": a closed loop is simulated, and not measured yet'
-            )
+        is_closed = closed_loops.is_closed(case)
+        if is_closed:
+            closed_loops.loops_of(case, source)
         disks = int(asked.get("layout.disks", _DISKS_OF.get(str(asked["layout.kind"]), 1)))
         if targets != disks:
             raise InputError(
                 f"{layout} has {disks} disks, expected as many TARGETs; there are {targets}"
             )
-        if Offered.of(case, 0).phase.any():
+        if not is_closed and Offered.of(case, 0).phase.any():
             raise InputError(
                 f"{layout}: some of its writes read first, expected requests of one phase: reads,"
                 " or writes of whole stripes"
@@ -155,6 +164,11 @@ def check_sizes(study: Study, source: str, targets: Mapping[Path, int]) -> None:
         InputError: which one.
     """
     for case in study.cases():
+        if closed_loops.is_closed(case):
+            needed = max(loop.size_bytes for loop in closed_loops.loops_of(case, source))
+            for path, size_bytes in targets.items():
+                _check_size(path, size_bytes, source, needed, "has accesses of")
+            continue
         for replication in range(study.replications):
             _check_sizes(case, replication, source, targets)
 
@@ -166,11 +180,15 @@ def _check_sizes(case: Case, replication: int, source: str, targets: Mapping[Pat
     what = "has accesses of" if offered.at is None else "goes on to byte"
     for disk, (path, size_bytes) in enumerate(targets.items()):
         needed = int(ends.max(where=offered.disk == disk, initial=0)) * block
-        if size_bytes < needed:
-            raise InputError(
-                f"{path}: {size_bytes:,} bytes, too few for {source}, which {what}"
-                f" {needed:,}; --create SIZE makes a larger one"
-            )
+        _check_size(path, size_bytes, source, needed, what)
+
+
+def _check_size(path: Path, size_bytes: int, source: str, needed: int, what: str) -> None:
+    if size_bytes < needed:
+        raise InputError(
+            f"{path}: {size_bytes:,} bytes, too few for {source}, which {what}"
+            f" {needed:,}; --create SIZE makes a larger one"
+        )
 
 
 def warnings(targets: Sequence[Target], run: StoredRun) -> list[str]:
@@ -181,7 +199,15 @@ def warnings(targets: Sequence[Target], run: StoredRun) -> list[str]:
             said.append(f"{target.path}: its file system has no O_DIRECT; this is the page cache")
         if not target.whole:
             said.append(f"{target.path}: has holes, which are read without any disk")
-    figures = [record.figures for record in run.ledger]
+    said += closed_loops.warnings([record.figures for record in run.ledger])
+    records = [record for record in run.ledger if "late_mean_ps" in record.figures]
+    return said + (_lateness(run, records) if records else [])
+
+
+def _lateness(run: StoredRun, records: Sequence[Record]) -> list[str]:
+    """What is said of requests that were issued at times known ahead."""
+    said = []
+    figures = [record.figures for record in records]
     mean, p99 = (
         max(float(one[name]) for one in figures) for name in ("late_mean_ps", "late_p99_ps")
     )
@@ -196,7 +222,7 @@ def warnings(targets: Sequence[Target], run: StoredRun) -> list[str]:
             f"{share:.1%} of the accesses waited for a child: the load was less open than the"
             " study's; more --children, or a lower rate"
         )
-    took = min(float(np.median(_took(run, record))) for record in run.ledger)
+    took = min(float(np.median(_took(run, record))) for record in records)
     if p99 > took:
         said.append(
             f"half of the requests took less than {duration(took)}: those that should come at the"
@@ -215,30 +241,43 @@ def _one(
     task: Task, seed: int, targets: Sequence[Target], directory: RunDirectory, children: int
 ) -> Record:
     case, replication = task.case, task.replication
-    offered = Offered.of(case, replication)
-    accesses = _accesses(case, [seed, replication], offered, targets)
     load = Load()
     started, cpu = time.perf_counter(), time.process_time()
-    done = fio.replay(targets, accesses, children=children)
+    if closed_loops.is_closed(case):
+        columns, own = closed_loops.measure(case, [seed, replication], targets)
+        columns = _with_ideal(columns)
+    else:
+        columns, own = _open(case, replication, seed, targets, children)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-    busy = load.figures()["processors_busy"]
-    columns = _columns(case, offered, accesses, done)
-    late = np.asarray(columns["late_ps"])
     direct = all(target.direct for target in targets)
     figures: dict[str, Value] = {
+        **own,
+        "page_cache": "passed by" if direct else "in use",
+        "processors_busy": load.figures()["processors_busy"],
+        "unfinished": 0,
+        "measured_ps": round(wall * PS_PER_S),
+        "ideal": _IDEAL,
+    }
+    return keep(directory, case, replication, columns, figures, wall_s=wall, cpu_s=cpu)
+
+
+def _open(
+    case: Case, replication: int, seed: int, targets: Sequence[Target], children: int
+) -> tuple[dict[str, Column], dict[str, Value]]:
+    """Issue requests at the times that are known ahead: their rows, and figures."""
+    offered = Offered.of(case, replication)
+    accesses = _accesses(case, [seed, replication], offered, targets)
+    done = fio.replay(targets, accesses, children=children)
+    columns = _columns(case, offered, accesses, done)
+    late = np.asarray(columns["late_ps"])
+    return columns, {
         "accesses": offered.request.size,
         "requests_without_rows": int(offered.request[-1]) + 1 - late.size,
         "accesses_that_waited_for_their_child": int(done.queued.sum()),
         "late_mean_ps": float(late.mean()),
         "late_p99_ps": float(np.percentile(late, 99)),
         "late_max_ps": int(late.max()),
-        "page_cache": "passed by" if direct else "in use",
-        "processors_busy": busy,
-        "unfinished": 0,
-        "measured_ps": round(wall * PS_PER_S),
-        "ideal": _IDEAL,
     }
-    return keep(directory, case, replication, columns, figures, wall_s=wall, cpu_s=cpu)
 
 
 def _accesses(
@@ -273,20 +312,32 @@ def _columns(
     with_rows = slice(firsts.size - case.jobs, None)
     took, late, blocks = took[with_rows], late[with_rows], blocks[with_rows]
     op, arrived = offered.op[firsts][with_rows], offered.arrived_ps[firsts][with_rows]
-    ideal = _quickest_alike(took, op, blocks)
-    return {
-        "job": np.arange(took.size),
-        "kind": (np.zeros(took.size, dtype=np.uint8), ["request"]),
-        "size_bytes": blocks * quantity(str(case.parameters["block"])),
-        "arrived_ps": arrived,
-        "finished_ps": arrived + late + took,
-        "sojourn_ps": took,
-        "ideal_ps": ideal,
-        "slowdown": took / ideal,
-        "op": (op, _OPS),
-        "blocks": blocks,
-        "late_ps": late,
-    }
+    return _with_ideal(
+        {
+            "job": np.arange(took.size),
+            "kind": (np.zeros(took.size, dtype=np.uint8), ["request"]),
+            "size_bytes": blocks * quantity(str(case.parameters["block"])),
+            "arrived_ps": arrived,
+            "finished_ps": arrived + late + took,
+            "sojourn_ps": took,
+            "op": (op, _OPS),
+            "blocks": blocks,
+            "late_ps": late,
+        }
+    )
+
+
+def _with_ideal(columns: dict[str, Column]) -> dict[str, Column]:
+    """Columns with each request's ideal time, and its slowdown, behind its sojourn time."""
+    op = columns["op"]
+    took = np.asarray(columns["sojourn_ps"])
+    ideal = _quickest_alike(took, np.asarray(op[0]), np.asarray(columns["blocks"]))
+    found: dict[str, Column] = {}
+    for name, column in columns.items():
+        found[name] = column
+        if name == "sojourn_ps":
+            found |= {"ideal_ps": ideal, "slowdown": took / ideal}
+    return found
 
 
 def _quickest_alike(took: Ints, op: npt.NDArray[np.uint8], blocks: Ints) -> Ints:

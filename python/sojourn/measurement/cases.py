@@ -20,7 +20,7 @@ def measure_cases(
     command: str,
     measured: str,
     one: Callable[[Task], Record],
-    lasts_s: Callable[[Task], float] | None = None,
+    lasts_s: Callable[[Task], float | None] | None = None,
 ) -> int:
     """Measure the cases that a run directory lacks.
 
@@ -48,7 +48,8 @@ def measure_cases(
         try:
             with doing() as say:
                 for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):
-                    length = f", {clock(lasts_s(task))} of arrivals" if lasts_s else ""
+                    known_s = lasts_s(task) if lasts_s else None
+                    length = "" if known_s is None else f", {clock(known_s)} of arrivals"
                     which = f"case {task.case.index}, replication {task.replication}"
                     say(f"measuring {which}{length}")
                     ledger.add(one(task))

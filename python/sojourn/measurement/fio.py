@@ -81,6 +81,12 @@ def version() -> str:
     return said.strip()
 
 
+def failure(*printed: str) -> str:
+    """The line of what fio printed that says why it failed."""
+    said = [line for text in printed for line in text.splitlines()]
+    return next((line for line in said if "error" in line or "fio:" in line), "no word")
+
+
 def replay(targets: Sequence[Target], accesses: Accesses, *, children: int) -> Latencies:
     """Issue accesses at their times and wait for all.
 
@@ -109,8 +115,7 @@ def replay(targets: Sequence[Target], accesses: Accesses, *, children: int) -> L
             check=False,
         )
         if done.returncode:
-            said = [*done.stderr.splitlines(), *place.joinpath("out").read_text().splitlines()]
-            words = next((line for line in said if "error" in line or "fio:" in line), "no word")
+            words = failure(done.stderr, place.joinpath("out").read_text())
             raise InputError(f"fio ended with {done.returncode}: {words}")
         return _read(place, accesses, shares)
 
