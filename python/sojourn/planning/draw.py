@@ -83,7 +83,7 @@ def _said(choice: Choice, shown: Sequence[Candidate]) -> list[str]:
     if any(not c.ci95_ps for c in shown):
         said.append("hollow: no interval")
     if left_out:
-        said.append(f"{count(left_out, 'candidate')} not simulated")
+        said.append(f"{count(left_out, 'candidate')} not drawn: no time is known")
     return said
 
 

@@ -184,6 +184,17 @@ fn study(stream: &mut Stream) -> Table {
         text("Atlas10K"),
         kind("exponential", &[("mean", Other::Text("15ms"))]),
         kind("exponential", &[("mean", Other::Text("40ms")), ("servers", Other::Int(3))]),
+        text("HS760"),
+        // As slow as a disk, so that requests meet.
+        kind(
+            "S4500",
+            &[
+                ("read", Other::Text("20ms")),
+                ("read_p99", Other::Text("50ms")),
+                ("command", Other::Text("4ms")),
+                ("depth", Other::Int(3)),
+            ],
+        ),
     ];
     table.set("disk", one(stream, &disks));
     let layouts =
