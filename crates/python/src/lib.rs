@@ -45,14 +45,14 @@ fn refused(error: study::SpecError) -> PyErr {
     interpreter::interrupt().unwrap_or_else(|| SpecError::new_err(error.to_string()))
 }
 
-/// Returns what was read; warns of each hint that its study has for its author.
+/// Returns what was read; warns of each of its `hints` for its author.
 fn hinted<T>(
     py: Python<'_>,
     read: Result<T, study::SpecError>,
-    study: impl FnOnce(&T) -> &study::Study,
+    hints: impl FnOnce(&T) -> Vec<String>,
 ) -> PyResult<T> {
     let read = read.map_err(refused)?;
-    for hint in study(&read).hints() {
+    for hint in hints(&read) {
         let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("NULs were replaced");
         PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
     }
@@ -72,7 +72,8 @@ impl Study {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Study> {
-        hinted(py, study::Study::parse(text, source, &overrides), |study| study).map(Study)
+        let read = study::Study::parse(text, source, &overrides);
+        hinted(py, read, |study| study.hints().to_vec()).map(Study)
     }
 
     #[getter]
@@ -305,6 +306,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<array_plan::Plan>()?;
+    module.add_class::<array_plan::CandidateList>()?;
     module.add_class::<fabric_estimate::Estimate>()?;
     module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;

@@ -115,10 +115,10 @@ impl Study {
         }
         let mut hints = Vec::from_iter(document.rename(FORMER_MODEL, "model")?);
         let (head, _) = split(&document.root);
-        let Head { title, model: entry, run } = Head::read_table(&head)
-            .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+        let Head { title, model: entry, run } =
+            Head::read_table(&head).map_err(|refusal| document.refused(refusal))?;
         let mut axes = sweep::take(document, &names((entry.entry)()))?;
-        let refuse = |refusal: Refusal| SpecError::refused(document.place(&refusal.path), &refusal);
+        let refuse = |refusal: Refusal| document.refused(refusal);
         let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
         let points = sweep::cross(&axes);
@@ -353,6 +353,11 @@ impl Case {
     /// The swept parameters under their short names.
     pub fn axes(&self) -> &[(String, Value)] {
         &self.axes
+    }
+
+    /// The part of its model that is called `name`, with every parameter.
+    pub(crate) fn part(&self, name: &str) -> Option<Value> {
+        self.model.table().get(name).cloned()
     }
 
     /// Every parameter under its dotted path.
