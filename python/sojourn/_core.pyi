@@ -194,6 +194,15 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
+    def access_sizes(self, replication: int) -> dict[str, tuple[int, int]]:
+        """The smallest and the largest access of a replication, in blocks, by operation.
+
+        Empty for a model that is no array.
+
+        Raises:
+            SpecError: the case turned out to be impossible, or its requests wait for others.
+        """
+
     def offered(self, replication: int) -> dict[str, _Column]:
         """What a replication asks of the disks of an array, as the simulator plans it.
 

@@ -21,6 +21,7 @@ use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
+use std::collections::BTreeMap;
 
 /// Long simulations and lists of thousands allocate small things by the million, from a few threads.
 #[global_allocator]
@@ -162,6 +163,15 @@ impl Case {
     ) -> PyResult<Option<(Bound<'py, PyDict>, &'static str)>> {
         let found = py.detach(|| self.0.distribution()).map_err(refused)?;
         found.map(|(rows, words)| Ok((columns(py, rows)?, words))).transpose()
+    }
+
+    fn access_sizes(
+        &self,
+        py: Python<'_>,
+        replication: u32,
+    ) -> PyResult<BTreeMap<&str, (i64, i64)>> {
+        let sizes = py.detach(|| self.0.access_sizes(replication)).map_err(refused)?;
+        Ok(sizes.into_iter().map(|(op, [least, most])| (op, (least, most))).collect())
     }
 
     fn offered<'py>(&self, py: Python<'py>, replication: u32) -> PyResult<Bound<'py, PyDict>> {
