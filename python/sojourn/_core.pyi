@@ -10,6 +10,7 @@ from typing_extensions import disjoint_base
 __all__ = [
     "AckFields",
     "Cancelled",
+    "CandidateList",
     "Case",
     "CaseFailed",
     "Decomposition",
@@ -193,6 +194,15 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
+    def access_sizes(self, replication: int) -> dict[str, tuple[int, int]]:
+        """The smallest and the largest access of a replication, in blocks, by operation.
+
+        Empty for a model that is no array.
+
+        Raises:
+            SpecError: the case turned out to be impossible, or its requests wait for others.
+        """
+
     def offered(self, replication: int) -> dict[str, _Column]:
         """What a replication asks of the disks of an array, as the simulator plans it.
 
@@ -283,12 +293,12 @@ class Plan:
         """
 
     @property
-    def study(self) -> Study:
-        """Its cases are the candidates."""
+    def title(self) -> str:
+        """What it is called."""
 
     @property
     def target(self) -> str:
-        """What a candidate has to meet: `p99 < 40ms`."""
+        """What a candidate has to meet: `p99 <= 40ms`."""
 
     @property
     def percentile(self) -> float | None:
@@ -299,6 +309,10 @@ class Plan:
         """What the target's number is to be below."""
 
     @property
+    def inclusive(self) -> bool:
+        """Whether the limit itself meets the target: `<=`."""
+
+    @property
     def capacity_bytes(self) -> int | None:
         """How much the array has to hold."""
 
@@ -307,10 +321,29 @@ class Plan:
         """How often a candidate is simulated at most."""
 
     @property
-    def refused(self) -> list[tuple[int, dict[str, _Value], str]]:
-        """Candidates that cannot be had: index, swept parameters, and why."""
+    def lists(self) -> list[CandidateList]:
+        """The candidates: a list for each offer, or a single one where there is none."""
 
-    def offer(self, case: Case) -> tuple[float, int | None]:
+@final
+class CandidateList:
+    """The candidates of a disk on offer, or of all disks of a sweep."""
+
+    @property
+    def study(self) -> Study:
+        """Its cases are the candidates that are possible."""
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of disks on offer; empty where the layouts say that."""
+
+    @property
+    def refused(self) -> list[tuple[int, dict[str, _Value], str, str]]:
+        """Candidates that cannot be had: index, swept parameters, the disk's name, and why."""
+
+    def name(self, case: Case) -> str:
+        """What tables call the disk of a candidate; empty where it is not known."""
+
+    def priced_disk(self, case: Case) -> tuple[float, int | None]:
         """What a disk of a candidate costs, and how many bytes it holds."""
 
 @final

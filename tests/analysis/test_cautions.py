@@ -119,8 +119,8 @@ def test_what_became_of_a_trace_is_said(command, tmp_path):
     assert said.code == 0
     first, second, *_ = Run.open(tmp_path / "r").summary().cautions
     assert first == (
-        "trace of 4 lines: 1 lines of other devices left out, 1 requests out of order sorted by "
-        "time, 1 requests beyond the array left out (device 0)"
+        "trace of 4 lines: 1 line of other devices left out, 1 request out of order sorted by "
+        "time, 1 request beyond the array left out (device 0)"
     )
     assert second == "trace of 4 lines: 3 lines of other devices left out (device 1)"
 

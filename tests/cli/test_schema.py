@@ -46,6 +46,28 @@ blocks = 1
 requests = 100
 arrivals = { kind = "poisson", rate = "1/s" }
 """
+PLAN = """\
+model = "array"
+[workload]
+kind = "synthetic"
+blocks = 1
+requests = 100
+arrivals = { kind = "poisson", rate = "1/s" }
+[plan]
+target = "p99 <= 40 ms"
+[[plan.offer]]
+name = "fast"
+disk = { kind = "exponential", mean = "2ms" }
+disks = [4, 8]
+layouts = ["raid10", { kind = "raid0" }]
+price = 100
+[[plan.offer]]
+disk = "ST3500630NS"
+disks = { from = 4, to = 12, step = 4 }
+layouts = ["raid10"]
+price = 10
+capacity = "500GB"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +122,13 @@ def test_so_is_a_study_with_all_its_defaults(validator):
         (ARRAY, ("blocks = 1", "blocks = 0"), "workload/blocks"),
         (ARRAY, ("blocks = 1", "blocks = 1\nreads = 1.5"), "workload/reads"),
         (ARRAY, ("blocks = 1", "blocks = 1\nload = 0.5"), "workload"),
+        (PLAN, ("p99 <=", "p99 ="), "plan/target"),
+        (PLAN, ("price = 10\n", "prise = 10\n"), "plan/offer/1"),
+        (PLAN, ('"500GB"', "500"), "plan/offer/1/capacity"),
+        (PLAN, ('"ST3500630NS"', '"ST3500630SN"'), "plan/offer/1/disk"),
+        (PLAN, ("[4, 8]", "[4, 0]"), "plan/offer/0/disks"),
+        (PLAN, ("step = 4", "steps = 4"), "plan/offer/1/disks"),
+        (PLAN, ('{ kind = "raid0" }', '{ kind = "raid0", fail = 1 }'), "plan/offer/0/layouts"),
     ],
 )
 def test_a_mistake_is_told_where_it_is(validator, study, change, place):

@@ -2,25 +2,29 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from sojourn._core import Progress, Study
 from sojourn._internal.errors import InputError
-from sojourn.store.service_list import Range, Services
+from sojourn.execution import learnt_range
+from sojourn.store.service_list import SERVICES, Range, Services
 
 LIST = """\
 # learnt.size = "16KiB"
 # learnt.rates = [7.0, 63.0]
 op,service
 """
-STUDY = """\
+DISK = 'disk = { kind = "empirical", file = "list.csv" }'
+STUDY = f"""\
 title = "a learnt disk"
 model = "array"
 block = "16KiB"
-disk = { kind = "empirical", file = "list.csv" }
+{DISK}
 layout = "single"
 [workload]
 kind = "synthetic"
-arrivals = { kind = "poisson", rate = "40/s" }
+arrivals = {{ kind = "poisson", rate = "40/s" }}
 blocks = 1
 requests = 2000
 reads = 1.0
@@ -34,6 +38,11 @@ def folder(tmp_path, head=LIST, number=1000, op="read"):
     (tmp_path / "list.csv").write_text(head + "".join(times))
     (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path / "study.toml"
+
+
+def case_of(tmp_path, text):
+    (case,) = Study.parse(text, str(tmp_path / "study.toml"), []).cases()
+    return case
 
 
 def said_of(command, study, *settings) -> list[str]:
@@ -102,6 +111,47 @@ def test_parity_writes_read_what_was_not_measured(tmp_path, command):
     settings = 'layout={kind="raid5",disks=4}', "workload.reads=0"
     said = said_of(command, study, *settings)
     assert said == ["no read was measured, and reads take as long as writes"]
+
+
+LAYOUTS = [
+    '{ kind = "raid10", disks = 4 }',
+    '{ kind = "raid5", disks = 5 }',
+    '{ kind = "raid6", disks = 6 }',
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("places", ["independent", "uniform"])
+def test_the_sizes_of_accesses_are_those_of_the_list_of_them(tmp_path, layout, places):
+    folder(tmp_path)
+    text = STUDY.replace('"single"', layout).replace("reads = 1.0", "reads = 0.3")
+    text = text.replace("blocks = 1", 'blocks = { kind = "geometric", mean = 5 }')
+    if places == "uniform":  # requests with addresses
+        text = text.replace(DISK, 'disk = "HP97560"\npositioning = "mechanical"')
+        text = text.replace("requests =", 'places = "uniform"\nrequests =')
+    case = case_of(tmp_path, text)
+    offered = case.offered(0)
+    codes, names = offered["op"]
+    blocks = np.asarray(offered["blocks"])
+    of_op = {name: blocks[np.asarray(codes) == code] for code, name in enumerate(names)}
+    sizes = {name: (own.min(), own.max()) for name, own in of_op.items()}
+    assert case.access_sizes(0) == sizes
+    assert sizes["write"][0] < sizes["write"][1]
+
+
+def test_only_the_first_replication_is_planned_again(tmp_path):
+    study = folder(tmp_path)
+    case = case_of(tmp_path, study.read_text().replace('"single"', LAYOUTS[0]))
+    for replication in range(3):
+        outcome = case.run(replication, Progress())
+        found = learnt_range.figures(case, replication, outcome.columns, outcome.figures)
+        assert (SERVICES in found) == (replication == 0)
+
+
+def test_an_erasure_code_tells_its_sizes(tmp_path, command):
+    code = 'layout={kind="erasure",data=4,parities=2}'
+    said = said_of(command, folder(tmp_path), code, "workload.blocks=16")
+    assert said == ["accesses of 32,768 to 81,920 bytes, and 16,384 bytes were measured"]
 
 
 def test_a_list_of_unknown_size_takes_as_long_for_every_size(tmp_path, command):

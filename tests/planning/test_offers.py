@@ -215,16 +215,19 @@ SECOND = 'disk = "ST3500630NS"'
         (("disks = [4, 8]", "disks = [4, 0]"), f"15: plan.offer.disks = [4, 0], {COUNTS}"),
         (("disks = [4, 8]", "disks = true"), f"15: plan.offer.disks = true, {COUNTS}"),
         (("disks = [4, 8]", 'disks = "4"'), f'15: plan.offer.disks = "4", {COUNTS}'),
-        (("disks = [4, 8]", "disks = []"), "15: plan.offer.disks has 0 counts, expected 1 to"),
+        (("disks = [4, 8]", "disks = []"), "15: plan.offer.disks = [], expected a count"),
+        (("disks = [4, 8]", "disks = []"), "; a list has 1 to 1000, not 0"),
         (
             ("disks = { from = 4, to = 12, step = 4 }", "disks = 7"),
             "21: plan.offer.disks = 7, expected an even number",
         ),
-        (("disks = [4, 8]", f"disks = {10**20}"), f"15: plan.offer.disks = {10**20}, {COUNTS}"),
-        (("from = 4", "from = 40"), "21: plan.offer.disks = { from = 40, to = 12, step = 4 }"),
-        (("from = 4", "from = 4.0"), "21: plan.offer.disks = { from = 4.0, to = 12, step = 4 }"),
-        (("to = 12", f"to = {10**6}"), "21: plan.offer.disks has 250000 counts"),
-        (("to = 12", f"to = {10**30}"), "21: plan.offer.disks = { from = 4"),
+        (("disks = [4, 8]", f"disks = {10**9}"), f"15: plan.offer.disks = {10**9}, {COUNTS}"),
+        (("disks = [4, 8]", f"disks = {10**20}"), f"15: disks = {10**20}, expected whole numbers"),
+        (("from = 4", "from = 40"), "21: plan.offer.disks.to = 12, expected at least 40"),
+        (("from = 4", "from = 4.0"), "21: plan.offer.disks.from = 4.0, expected a whole number"),
+        (("to = 12", f"to = {10**6}"), "21: plan.offer.disks.step = 4, expected a larger step"),
+        (("to = 12", f"to = {10**6}"), "at most 1000 counts, not 250000"),
+        (("to = 12", f"to = {10**7}"), "21: plan.offer.disks.to = 10000000, expected a whole num"),
         (("step", "stp"), "21: unknown key plan.offer.disks.stp, expected from, to, step (did you"),
         (("price = 10\n", "prise = 10\n"), "25: unknown key plan.offer.prise, expected name, disk"),
         (("price = 10\n", "prise = 10\n"), "price, capacity (did you mean price?)"),
@@ -297,15 +300,15 @@ def test_a_line_is_found_behind_and_inside_long_statements():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("offer = 3", "plan.toml:3: plan.offer = 3, expected tables"),
-        ("offer = [3]", "plan.toml:3: plan.offer = [3], expected tables"),
-        ("offer = []", "plan.toml:3: plan.offer has 0 tables, expected 1 to 100"),
+        ("offer = 3", "plan.toml:3: plan.offer = 3, expected 1 to 100 tables: write [[plan.off"),
+        ("offer = [3]", "plan.toml:3: plan.offer = [3], expected 1 to 100 tables"),
+        ("offer = []", "plan.toml:3: plan.offer = [], expected 1 to 100 tables"),
         ("x = " + "[" * 10_000, "plan.toml:3: not TOML"),
     ],
 )
 def test_what_is_no_offer(given, message):
     with pytest.raises(SpecError) as refused:
-        read(f'model = "array"\n[plan]\n{given}\n', "plan.toml", [])
+        read(f'model = "array"\n[plan]\n{given}\ntarget = "mean < 1s"\n', "plan.toml", [])
     assert str(refused.value).startswith(message)
 
 
@@ -325,6 +328,31 @@ def test_the_command_refuses_with_exit_code_2(command, tmp_path):
     shown = command("array", "plan", path)
     assert (shown.code, shown.out) == (2, "")
     assert f"{path}:25: unknown key plan.offer.prise" in shown.err
+
+
+def test_the_keys_of_an_offer_are_listed(command):
+    listed = command("list", "tables", "offer")
+    assert listed.code == 0
+    for key in ("name", "disk", "disks", "layouts", "price", "capacity"):
+        assert re.search(rf"^ {key} ", listed.out, re.MULTILINE), key
+    assert "from 1 to 1000000" in command("list", "tables", "counts").out
+
+
+def test_an_offer_may_be_set_over_a_plan_without_one():
+    text = OFFERS[: OFFERS.index("[[plan.offer]]")]
+    offer = '[{ disk = "HP97560", layouts = ["single"], price = 1 }]'
+    shortlist = read(text, "plan.toml", [("plan.offer", offer)])
+    assert rows(shortlist) == [("HP97560", "single", 1, 1)]
+    wrong = offer.replace("HP97560", "HP97561")
+    with pytest.raises(SpecError, match=r'^--set plan\.offer=.*: plan\.offer\.disk = "HP97561"'):
+        read(text, "plan.toml", [("plan.offer", wrong)])
+
+
+def test_an_override_inside_an_offer_is_named_as_it_was_set():
+    with pytest.raises(SpecError, match=r"^--set layout\.fail=1: unknown key layout\.fail"):
+        changed(overrides=[("layout.fail", "1")])
+    with pytest.raises(SpecError, match=r"^--set disk\.men=1: unknown key disk\.men"):
+        changed(overrides=[("disk.men", "1")])
 
 
 def test_a_hint_is_given_once_for_all_offers():

@@ -74,7 +74,7 @@ def test_a_target_may_be_inclusive():
         (
             ("p90 < 60 ms", "p90 > 60ms"),
             'plan.toml:11: plan.target = "p90 > 60ms", expected a target such as "p99 < 40ms" or'
-            ' "mean < 10ms"',
+            ' "mean <= 10ms"',
         ),
         (
             ("p90 < 60 ms", "p100 < 60ms"),

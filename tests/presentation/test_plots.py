@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.api.handles import Run
+from sojourn.presentation.axes import Labels
 from sojourn.presentation.plots import kinds, targets
 from sojourn.presentation.points import draw_points
 
@@ -435,8 +436,42 @@ def test_requests_are_drawn_in_milliseconds(tmp_path):
         "mean response time [ms]",
         "99th percentile of\nresponse time [ms]",
     )
-    assert mean.get_xlabel() == "rate [/s]"
+    assert mean.get_xlabel() == "rate [1/s]"
     assert mean.containers[0].lines[0].get_xdata().tolist() == [5, 20, 100]
+
+
+def test_a_rate_of_arrivals_is_named_in_words(tmp_path):
+    cases = [Made({"arrivals.rate": f"{n}/ms"}, [1, 2, 3]) for n in (0.2, 0.5)]
+    panel = make_run(tmp_path / "r", cases).plot().axes[0]
+    assert panel.get_xlabel() == "arrivals per millisecond [1/ms]"
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["0.2", "0.5"]
+
+
+def test_a_file_is_named_by_the_shortest_end_that_tells_it_apart(tmp_path):
+    files = ["/a/b/one.csv", "/a/b/two.csv", "/a/c/two.csv"]
+    cases = [Made({"file": file, "rate": n}, [1, 2, 3]) for file in files for n in (1, 2)]
+    run = make_run(tmp_path / "r", cases)
+    names = ["one.csv", "b/two.csv", "c/two.csv"]
+    for kind in ("slowdown", "cdf"):
+        picture = run.plot(kind)
+        assert [text.get_text() for text in picture.legends[0].get_texts()] == names, kind
+    along = run.plot("slowdown", x="file").axes[0]
+    assert [tick.get_text() for tick in along.get_xticklabels()] == names
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["/a b/c d.csv", "/x/e.csv"], ["c d.csv", "e.csv"]),
+        (["/a/c.csv", "/b/a/c.csv"], ["/a/c.csv", "b/a/c.csv"]),
+        (["empirical file=/a/one.csv", "exponential mean=2ms"], ["empirical file=one.csv"]),
+        (["empirical file=/a/one.csv more=1us", "20/s"], ["empirical file=one.csv more=1us"]),
+        (["a/b", "3/s", "none"], ["a/b", "3/s", "none"]),
+    ],
+)
+def test_only_files_are_shortened(values, names):
+    labels = Labels.of_values(values)
+    assert [labels.shorter(value) for value in values][: len(names)] == names
 
 
 def test_sizes_in_several_units_are_one_axis(tmp_path):

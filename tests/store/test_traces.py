@@ -45,8 +45,8 @@ def test_what_was_read_is_said(replayed):
     )
     assert replayed(trace).out.splitlines()[1] == (
         "trace: 3 requests in 2 s (1.5/s); 33.3 % reads; 4 KiB to 12 KiB, mean 8 KiB;"
-        " working set 24 KiB; block 4 KiB; 1 discards left out, 1 other actions left out,"
-        " 1 requests without a length left out"
+        " working set 24 KiB; block 4 KiB; 1 discard left out, 1 other action left out,"
+        " 1 request without a length left out"
     )
 
 
@@ -55,7 +55,7 @@ def test_a_trace_replayed_faster_or_in_larger_blocks_says_so(replayed):
     said = replayed(HEADER + "0 f read 0 4096\n0 f read 4096 4096\n", *settings).out
     assert said.splitlines()[1] == (
         "trace: 2 requests in 0 ps, replayed 2 times as fast; 100 % reads; 4 KiB each;"
-        " working set 8 KiB; block 8 KiB; 1 arrive at the time of the one before;"
+        " working set 8 KiB; block 8 KiB; 1 request at the time of the one before;"
         " 8.192KB rounded out to 16.384KB by blocks of 8KiB"
     )
 

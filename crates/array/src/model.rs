@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::run::VOCABULARY;
 use crate::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
 use sojourn_core::files::Open;
-use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Tell, Topic};
+use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Sizes, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
 use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};
 
@@ -102,5 +102,9 @@ impl ExactFormulas for ArrayCase {
 impl OfferedLoad for ArrayCase {
     fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
         self.offered(streams, open)
+    }
+
+    fn sizes(&self, streams: Streams, open: Open<'_>) -> Result<Sizes, Refusal> {
+        self.access_sizes(streams, open)
     }
 }

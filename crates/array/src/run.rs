@@ -5,8 +5,10 @@ use crate::case::{ArrayCase, Engine};
 use crate::device::{Op, ServiceModel, WithDevice};
 use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuild, Rebuilt, Scenario, Sink};
 use crate::exact::Known;
+use crate::layout::AccessPlan;
 use crate::workload::{self, Request};
 use sojourn_core::files::Open;
+use sojourn_core::model::Sizes;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{
     BackgroundWork, Bytes, Cancelled, Column, JobKind, Jobs, Keep, Metric, Phrase, Progress,
@@ -250,18 +252,11 @@ impl ArrayCase {
     /// disk, where that is more than a place as likely as any other: those are drawn on what is
     /// measured, which need not be as large.
     pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
-        let workload = self.workload(open)?;
-        let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
-        let mut plans = PlanCache::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
         let drawn_there = self.has_even_places();
-        let of_workload = |refusal: Refusal| refusal.under("workload");
-        let mut requests = workload.requests(streams, open).map_err(of_workload)?;
-        for (number, request) in (0..all as i64).zip(&mut requests) {
-            let plan = plans.of(&request, false);
-            let plan = plans.plan(plan);
+        self.for_each_plan(streams, open, |number, request, _, plan| {
             if !plan.waits_for_all() {
                 let given = Value::Text(self.layout.name().to_owned());
                 let expected = "a layout whose requests wait for all of their accesses, to measure";
@@ -279,8 +274,8 @@ impl ArrayCase {
                     at.extend(request.at.filter(|_| !drawn_there).map(|_| access.at as i64));
                 }
             }
-        }
-        requests.finish().map_err(of_workload)?;
+            Ok(())
+        })?;
         let mut columns = vec![
             ("request", Column::Int(numbers)),
             ("arrived_ps", Column::Ps(arrivals)),
@@ -294,6 +289,50 @@ impl ArrayCase {
             columns.push(("at", Column::Int(at)));
         }
         Ok(Rows { columns })
+    }
+
+    /// The smallest and the largest of the reads and of the writes of one replication, in blocks, among
+    /// the accesses that its requests make; a rebuild apart.
+    pub fn access_sizes(&self, streams: Streams, open: Open<'_>) -> Result<Sizes, Refusal> {
+        let mut sizes = [None; 2];
+        let mut kept = 0;
+        self.for_each_plan(streams, open, |_, _, plan_number, plan| {
+            // Plans that are kept have rising numbers, and are the same each time.
+            if plan_number == 0 || plan_number > kept {
+                kept = kept.max(plan_number);
+                for access in plan.accesses() {
+                    let blocks = i64::from(access.blocks);
+                    let [least, most] = sizes[access.op as usize].get_or_insert([blocks; 2]);
+                    (*least, *most) = (blocks.min(*least), blocks.max(*most));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(["read", "write"]
+            .into_iter()
+            .zip(sizes)
+            .filter_map(|(op, it)| Some((op, it?)))
+            .collect())
+    }
+
+    /// Plans the requests of one replication in order. `each` gets a request's number, the request,
+    /// and its plan with the plan's number, which is 0 for a plan that is not kept.
+    fn for_each_plan(
+        &self,
+        streams: Streams,
+        open: Open<'_>,
+        mut each: impl FnMut(i64, &Request, usize, &AccessPlan) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let workload = self.workload(open)?;
+        let all = i64::from(workload.numbers.warmup) + i64::from(workload.numbers.requests);
+        let mut plans = PlanCache::new(&self.layout, &self.layout, self.stripe.get(), streams);
+        let of_workload = |refusal: Refusal| refusal.under("workload");
+        let mut requests = workload.requests(streams, open).map_err(of_workload)?;
+        for (number, request) in (0..all).zip(&mut requests) {
+            let plan = plans.of(&request, false);
+            each(number, &request, plan, plans.plan(plan))?;
+        }
+        requests.finish().map_err(of_workload)
     }
 
     /// Whether the case is computed event by event: where the study asks for it, and where the end of

@@ -90,7 +90,14 @@ pub trait ExactFormulas {
 pub trait OfferedLoad {
     /// The list of one replication, a row for each thing asked for.
     fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal>;
+
+    /// The smallest and the largest thing asked for of each kind in one replication, in the units of
+    /// the list. Memory does not grow with the list.
+    fn sizes(&self, streams: Streams, open: Open<'_>) -> Result<Sizes, Refusal>;
 }
+
+/// The smallest and the largest of several kinds of things, by kind.
+pub type Sizes = Vec<(&'static str, [i64; 2])>;
 
 /// Parts of studies that are listed under one name, such as all layouts.
 #[derive(Clone, Debug)]

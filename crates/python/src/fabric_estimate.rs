@@ -21,7 +21,7 @@ impl Estimate {
         overrides: Vec<(String, String)>,
     ) -> PyResult<Estimate> {
         let read = study::Estimate::parse(text, source, &overrides);
-        hinted(py, read, |estimate| &estimate.study).map(Estimate)
+        hinted(py, read, |estimate| estimate.study.hints().to_vec()).map(Estimate)
     }
 
     #[getter]

@@ -21,6 +21,7 @@ use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
+use std::collections::BTreeMap;
 
 /// Long simulations and lists of thousands allocate small things by the million, from a few threads.
 #[global_allocator]
@@ -45,14 +46,14 @@ fn refused(error: study::SpecError) -> PyErr {
     interpreter::interrupt().unwrap_or_else(|| SpecError::new_err(error.to_string()))
 }
 
-/// Returns what was read; warns of each hint that its study has for its author.
+/// Returns what was read; warns of each of its `hints` for its author.
 fn hinted<T>(
     py: Python<'_>,
     read: Result<T, study::SpecError>,
-    study: impl FnOnce(&T) -> &study::Study,
+    hints: impl FnOnce(&T) -> Vec<String>,
 ) -> PyResult<T> {
     let read = read.map_err(refused)?;
-    for hint in study(&read).hints() {
+    for hint in hints(&read) {
         let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("NULs were replaced");
         PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
     }
@@ -72,7 +73,8 @@ impl Study {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Study> {
-        hinted(py, study::Study::parse(text, source, &overrides), |study| study).map(Study)
+        let read = study::Study::parse(text, source, &overrides);
+        hinted(py, read, |study| study.hints().to_vec()).map(Study)
     }
 
     #[getter]
@@ -161,6 +163,15 @@ impl Case {
     ) -> PyResult<Option<(Bound<'py, PyDict>, &'static str)>> {
         let found = py.detach(|| self.0.distribution()).map_err(refused)?;
         found.map(|(rows, words)| Ok((columns(py, rows)?, words))).transpose()
+    }
+
+    fn access_sizes(
+        &self,
+        py: Python<'_>,
+        replication: u32,
+    ) -> PyResult<BTreeMap<&str, (i64, i64)>> {
+        let sizes = py.detach(|| self.0.access_sizes(replication)).map_err(refused)?;
+        Ok(sizes.into_iter().map(|(op, [least, most])| (op, (least, most))).collect())
     }
 
     fn offered<'py>(&self, py: Python<'py>, replication: u32) -> PyResult<Bound<'py, PyDict>> {
@@ -305,6 +316,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<array_plan::Plan>()?;
+    module.add_class::<array_plan::CandidateList>()?;
     module.add_class::<fabric_estimate::Estimate>()?;
     module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;

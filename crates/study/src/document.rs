@@ -17,6 +17,9 @@ pub(crate) struct Document {
     pub(crate) overrides: Vec<Override>,
     /// The paths that the sweep sets, and where it says so.
     pub(crate) swept: Vec<(Path, String)>,
+    /// Paths whose values were taken from another place of the file, and that place; of two that fit,
+    /// the first counts. Messages name what the author wrote.
+    pub(crate) laid: Vec<(Path, Path)>,
     /// Where each key of the file stands: "study.toml:12".
     places: BTreeMap<Path, String>,
     source: String,
@@ -57,9 +60,7 @@ impl Document {
         overrides: &[(String, String)],
     ) -> Result<Document, SpecError> {
         let mut document = Document::parse(text, source)?;
-        for (path, value) in overrides {
-            document.set(path, value)?;
-        }
+        document.set_all(overrides)?;
         Ok(document)
     }
 
@@ -82,7 +83,13 @@ impl Document {
         let root = table(toml.as_table(), &mut Vec::new(), &mut note)
             .map_err(|(offset, what)| SpecError::at(place(offset), what))?;
         let source = source.to_owned();
-        Ok(Document { root, overrides: Vec::new(), swept: Vec::new(), places, source })
+        let (overrides, swept, laid) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Document { root, overrides, swept, laid, places, source })
+    }
+
+    /// Lays overrides over it, (path, value) pairs.
+    pub(crate) fn set_all(&mut self, overrides: &[(String, String)]) -> Result<(), SpecError> {
+        overrides.iter().try_for_each(|(path, value)| self.set(path, value))
     }
 
     /// Sets `path` to what `text` says: a TOML value, or a bare word. What it says of the sweep is
@@ -131,7 +138,8 @@ impl Document {
     /// Where `path` was set: by an override, in the sweep, in the file, or in the nearest table
     /// around it. A table that was made by setting something inside it was set there.
     pub(crate) fn place(&self, path: &[String]) -> &str {
-        let about = |set: &Path| path.starts_with(set) || set.starts_with(path);
+        let path = &self.origin(path)[..];
+        let about = |set: &Path| is_about(set, path);
         let over = self.overrides.iter().rev().find(|over| about(&over.path));
         let swept = self.swept.iter().filter(|(set, _)| about(set));
         if let Some(over) = over {
@@ -143,6 +151,30 @@ impl Document {
             around.unwrap_or(&self.source)
         }
     }
+
+    /// The message about a setting that was refused: where it was set, and what it is called there.
+    pub(crate) fn refused(&self, refusal: Refusal) -> SpecError {
+        let place = self.place(&refusal.path);
+        let path = self.origin(&refusal.path);
+        SpecError::refused(place, &Refusal { path, ..refusal })
+    }
+
+    /// The path under which the author wrote what is at `path`: another one where it was laid there,
+    /// and neither an override nor a sweep set it.
+    pub(crate) fn origin(&self, path: &[String]) -> Path {
+        let Some((laid, from)) = self.laid.iter().find(|(laid, _)| path.starts_with(laid)) else {
+            return path.to_vec();
+        };
+        let inside = |set: &Path| set.len() > laid.len() && path.starts_with(set);
+        let is_set = self.overrides.iter().any(|over| is_about(&over.path, path))
+            || self.swept.iter().any(|(set, _)| inside(set));
+        if is_set { path.to_vec() } else { [from, &path[laid.len()..]].concat() }
+    }
+}
+
+/// Whether setting `set` sets `path`, or something inside it.
+fn is_about(set: &[String], path: &[String]) -> bool {
+    path.starts_with(set) || set.starts_with(path)
 }
 
 /// Whether `text` may be a bare word: a text that begins like a table, a list or a quoted text is

@@ -39,7 +39,7 @@ impl SpecError {
         };
         let hint = match given {
             _ if expected.starts_with("a list") => String::new(),
-            Some(Value::List(_)) if refusal.path[0] != "sweep" => {
+            Some(Value::List(_)) if !["sweep", "plan"].contains(&refusal.path[0].as_str()) => {
                 format!(" (lists go to sweep.{key})")
             }
             _ => String::new(),

@@ -34,10 +34,8 @@ impl Estimate {
     ) -> Result<Estimate, SpecError> {
         let mut document = Document::read(text, source, overrides)?;
         let given = document.root.remove(KEY).unwrap_or(Value::Table(Table::default()));
-        let settings = Settings::read(&given).map_err(|refusal| {
-            let refusal = refusal.under(KEY);
-            SpecError::refused(document.place(&refusal.path), &refusal)
-        })?;
+        let settings =
+            Settings::read(&given).map_err(|refusal| document.refused(refusal.under(KEY)))?;
         let study = Study::of(&mut document, source)?;
         for case in study.cases() {
             let fabric: Result<&FabricCase, Refusal> = case.of_model().ok_or_else(|| {
@@ -47,7 +45,7 @@ impl Estimate {
             });
             fabric
                 .and_then(|fabric| fabric.check_estimable(&read))
-                .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+                .map_err(|refusal| document.refused(refusal))?;
         }
         Ok(Estimate { study, settings })
     }

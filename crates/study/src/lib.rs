@@ -21,7 +21,7 @@ mod study;
 mod sweep;
 mod vocabulary;
 
-pub use array_plan::{Offer, Plan, Target, Wanted};
+pub use array_plan::{CandidateList, Offer, Offers, Plan, PricedDisk, Target, Wanted};
 pub use error::SpecError;
 pub use fabric_estimate::{Decomposition, Estimate, LinkTimes};
 pub use registry::registry;

@@ -16,13 +16,9 @@ pub fn read_settings<P: Parameters>(
     overrides: &[(String, String)],
     complete: impl FnOnce(&mut Table),
 ) -> Result<P, SpecError> {
-    let mut document = Document::parse(text, source)?;
-    for (path, value) in overrides {
-        document.set(path, value)?;
-    }
+    let mut document = Document::read(text, source, overrides)?;
     complete(&mut document.root);
-    P::read_table(&document.root)
-        .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))
+    P::read_table(&document.root).map_err(|refusal| document.refused(refusal))
 }
 
 #[cfg(test)]

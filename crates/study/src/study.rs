@@ -4,7 +4,7 @@ use crate::document::{self, Document};
 use crate::error::SpecError;
 use crate::model::{MODELS, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
-use sojourn_core::model::{Model, Tell};
+use sojourn_core::model::{Model, Sizes, Tell};
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::units::is_same_quantity;
 use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
@@ -115,10 +115,10 @@ impl Study {
         }
         let mut hints = Vec::from_iter(document.rename(FORMER_MODEL, "model")?);
         let (head, _) = split(&document.root);
-        let Head { title, model: entry, run } = Head::read_table(&head)
-            .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+        let Head { title, model: entry, run } =
+            Head::read_table(&head).map_err(|refusal| document.refused(refusal))?;
         let mut axes = sweep::take(document, &names((entry.entry)()))?;
-        let refuse = |refusal: Refusal| SpecError::refused(document.place(&refusal.path), &refusal);
+        let refuse = |refusal: Refusal| document.refused(refusal);
         let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
         let points = sweep::cross(&axes);
@@ -355,6 +355,11 @@ impl Case {
         &self.axes
     }
 
+    /// The part of its model that is called `name`, with every parameter.
+    pub(crate) fn part(&self, name: &str) -> Option<Value> {
+        self.model.table().get(name).cloned()
+    }
+
     /// Every parameter under its dotted path.
     pub fn parameters(&self) -> Vec<(String, Value)> {
         document::flat(&self.model.table())
@@ -386,6 +391,13 @@ impl Case {
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
         let Some(load) = self.model.offered_load() else { return Ok(Rows::default()) };
         load.offered(self.streams(replication), &open).map_err(|refusal| self.refused(&refusal))
+    }
+
+    /// The smallest and the largest of these accesses, in blocks, for reads and for writes; none where
+    /// the model has no accesses.
+    pub fn access_sizes(&self, replication: u32) -> Result<Sizes, SpecError> {
+        let Some(load) = self.model.offered_load() else { return Ok(Sizes::new()) };
+        load.sizes(self.streams(replication), &open).map_err(|refusal| self.refused(&refusal))
     }
 
     /// What formulas say of the mean sojourn time, as totals of a run; and a lower bound for each of

@@ -1,7 +1,7 @@
 //! The sweep: lists at any paths of a study, and the cross product of all of them.
 
 use crate::document::{Document, Path, flat, get, keys, put};
-use crate::error::{SpecError, cut};
+use crate::error::{SpecError, cut, path as key};
 use sojourn_core::parameters::{Refusal, Table, Value};
 use std::collections::BTreeSet;
 
@@ -19,6 +19,8 @@ pub(crate) struct Axis {
     /// The labels of its values in results.
     labels: Vec<Value>,
     place: String,
+    /// What messages call it: `sweep.workload.load`.
+    shown: String,
 }
 
 /// The most cases of a study: more are a mistake.
@@ -32,11 +34,12 @@ pub(crate) fn take(
 ) -> Result<Vec<Axis>, SpecError> {
     let mut axes = Vec::new();
     if let Some(sweep) = document.root.remove("sweep") {
-        collect(&sweep, &mut Vec::new(), &mut axes)
-            .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+        collect(&sweep, &mut Vec::new(), &mut axes).map_err(|refusal| document.refused(refusal))?;
     }
     for axis in &mut axes {
-        axis.place = document.place(&in_sweep(&axis.path)).to_owned();
+        let path = in_sweep(&axis.path);
+        axis.place = document.place(&path).to_owned();
+        axis.shown = key(&document.origin(&path));
         axis.path = keys(&axis.path.join(".")).map_err(|what| SpecError::at(&axis.place, what))?;
     }
     for over in &document.overrides {
@@ -48,6 +51,7 @@ pub(crate) fn take(
             collect(&over.value, &mut rest.to_vec(), &mut others).map_err(refuse)?;
             for other in &mut others {
                 other.place = over.place.clone();
+                other.shown = key(&in_sweep(&other.path));
             }
             axes.append(&mut others);
         } else {
@@ -106,6 +110,7 @@ fn collect(value: &Value, path: &mut Path, axes: &mut Vec<Axis>) -> Result<(), R
                 resolved: Vec::new(),
                 labels: Vec::new(),
                 place: String::new(),
+                shown: String::new(),
             });
             return Ok(());
         }
@@ -197,8 +202,8 @@ pub(crate) fn settle(
         let mut seen = BTreeSet::new();
         let twice = axis.labels.iter().position(|label| !seen.insert(label.to_string()));
         if let Some(twice) = twice {
-            let (path, given) = (axis.path.join("."), cut(&axis.given[twice]));
-            let what = format!("sweep.{path} has {given} twice, expected values that differ");
+            let (shown, given) = (&axis.shown, cut(&axis.given[twice]));
+            let what = format!("{shown} has {given} twice, expected values that differ");
             return Err(SpecError::at(&axis.place, what));
         }
     }

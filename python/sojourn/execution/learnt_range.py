@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping
 from math import sqrt
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from sojourn._core import Case, SpecError, quantity
 from sojourn._internal.units import PS_PER_S, count, number
@@ -15,8 +13,6 @@ from sojourn.store.rows import Column
 from sojourn.store.service_list import OPS, OUTSIDE, SERVICES, Range, Services
 
 _NEARLY = 1.1  # rates that are so near to each other count as one
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 
 def check(cases: Iterable[Case]) -> None:
@@ -36,18 +32,19 @@ def figures(
 
     Args:
         case: any; only one with the disk `empirical` has such figures.
-        replication: which was simulated.
+        replication: which was simulated; only the first one of a case has such figures, as the
+            others ask for the same but for chance.
         columns: its rows.
         totals: its other figures.
 
     Raises:
         InputError: the list of its disk cannot be read.
     """
-    if (path := _list_of(case)) is None:
+    path = _list_of(case) if replication == 0 else None
+    if path is None:
         return {}
     services = Services.read(path)
-    ops, blocks = _accesses(case, replication, columns)
-    asked = [op for code, op in enumerate(OPS) if np.any(ops == code)]
+    asked, blocks = _accesses(case, replication, columns)
     said = [
         *_other_ops(services, asked),
         *_other_sizes(services.learnt, case, blocks),
@@ -64,19 +61,20 @@ def _list_of(case: Case) -> Path | None:
 
 def _accesses(
     case: Case, replication: int, columns: Mapping[str, Column]
-) -> tuple[Ints, Ints | None]:
-    """The operation and the blocks of each access; no blocks where a layout does not tell."""
+) -> tuple[list[str], tuple[int, int] | None]:
+    """The operations of all accesses, and the least and most blocks of one; None if unknown."""
     own = columns["op"]
     codes = np.asarray(own[0] if isinstance(own, tuple) else own, dtype=np.int64)
+    asked = [op for code, op in enumerate(OPS) if np.any(codes == code)]
     if case.parameters["layout.kind"] == "single":
-        return codes, np.asarray(columns["blocks"], dtype=np.int64)
+        blocks = np.asarray(columns["blocks"], dtype=np.int64)
+        return asked, (int(blocks.min()), int(blocks.max())) if blocks.size else None
     try:
-        offered = case.offered(replication)
-    except SpecError:  # accesses are not known ahead: erasure reads from all disks, closed loops
-        return codes, None
-    op = offered["op"]
-    codes = np.asarray(op[0] if isinstance(op, tuple) else op, dtype=np.int64)
-    return codes, np.asarray(offered["blocks"], dtype=np.int64)
+        sizes = case.access_sizes(replication)
+    except SpecError:  # not known ahead: a request of a closed loop waits for the one before it
+        return asked, None
+    ends = [end for both in sizes.values() for end in both]
+    return [op for op in OPS if op in sizes], (min(ends), max(ends)) if ends else None
 
 
 def _other_ops(services: Services, asked: list[str]) -> list[str]:
@@ -85,11 +83,11 @@ def _other_ops(services: Services, asked: list[str]) -> list[str]:
     return [f"no {op} was measured, and {op}s take as long as {other[op]}s" for op in lacking]
 
 
-def _other_sizes(learnt: Range | None, case: Case, blocks: Ints | None) -> list[str]:
+def _other_sizes(learnt: Range | None, case: Case, blocks: tuple[int, int] | None) -> list[str]:
     """That accesses are of other sizes; `more` says what each block after the first one takes."""
-    if blocks is None or not blocks.size:
+    if blocks is None:
         return []
-    block, low, high = quantity(str(case.parameters["block"])), int(blocks.min()), int(blocks.max())
+    block, (low, high) = quantity(str(case.parameters["block"])), blocks
     same = quantity(str(case.parameters["disk.more"])) == 0
     if learnt is None:
         takes = f"an access of {count(high, 'block')} takes as long as one of a single block"

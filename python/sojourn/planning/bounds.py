@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sojourn._core import Case, Plan
+from sojourn._core import CandidateList, Case
 from sojourn.planning.candidate import IMPOSSIBLE, OVERLOADED, SLOW, SMALL, Candidate
 from sojourn.planning.target import Target
 from sojourn.store.ledger import Value
@@ -20,7 +20,7 @@ def reason(error: str) -> str:
     return error.split(": ", 1)[-1]
 
 
-def impossible(index: int, axes: dict[str, Value], why: str, offer: str = "") -> Candidate:
+def impossible(index: int, axes: dict[str, Value], why: str, offer: str) -> Candidate:
     """A candidate that no array can be."""
     return Candidate(
         case=index,
@@ -34,9 +34,18 @@ def impossible(index: int, axes: dict[str, Value], why: str, offer: str = "") ->
     )
 
 
-def known(plan: Plan, target: Target, case: Case) -> Candidate:
-    """A candidate, judged by its size and by formulas, as far as these decide."""
-    price, capacity = plan.offer(case)
+def known(
+    candidates: CandidateList, target: Target, capacity_bytes: int | None, case: Case
+) -> Candidate:
+    """A candidate, judged by its size and by formulas, as far as these decide.
+
+    Args:
+        candidates: the list that has it.
+        target: what it has to meet.
+        capacity_bytes: what it has to hold; None where the plan does not say.
+        case: its case.
+    """
+    price, capacity = candidates.priced_disk(case)
     figures = case.known([] if target.percentile is None else [target.percentile])
     exact = figures.get("exact_mean_sojourn_ps") if target.percentile is None else None
     least = figures.get(f"least_{target.name}_sojourn_ps") if exact is None else exact
@@ -45,12 +54,13 @@ def known(plan: Plan, target: Target, case: Case) -> Candidate:
         axes=case.axes,
         disks=int(figures["disks"]),
         price=price * int(figures["disks"]),
+        offer=candidates.name(case),
         capacity_bytes=None if capacity is None else capacity * int(figures["data_disks"]),
         least_ps=None if least is None else float(least),
         exact=exact is not None,
         utilisation=computed_load(figures),
     )
-    return _judged(candidate, plan.capacity_bytes, target)
+    return _judged(candidate, capacity_bytes, target)
 
 
 def computed_load(figures: Mapping[str, Value]) -> float | None:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from sojourn._core import Plan
 from sojourn.analysis.statistics import Interval
 
-STRICT, INCLUSIVE = "<", "<="
-
 
 @dataclass(frozen=True)
 class Target:
@@ -25,10 +23,9 @@ class Target:
     text: str
 
     @staticmethod
-    def of(plan: Plan, *, inclusive: bool = False) -> "Target":
-        """The target of a plan, whose parser reads `<` alone."""
-        text = plan.target.replace(STRICT, INCLUSIVE) if inclusive else plan.target
-        return Target(plan.percentile, plan.limit_ps, inclusive, text)
+    def of(plan: Plan) -> "Target":
+        """The target of a plan."""
+        return Target(plan.percentile, plan.limit_ps, plan.inclusive, plan.target)
 
     @property
     def share(self) -> float | None:

@@ -1,6 +1,7 @@
 """What goes where in a picture: the column along the axis, and what makes a line."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TypeGuard
@@ -12,7 +13,7 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.units import number, numbers
 from sojourn._internal.vocabulary import kind_of, phrase_of, worded
 from sojourn.presentation import style
-from sojourn.store.columns import Column, Columns, groups
+from sojourn.store.columns import Column, Columns, groups, paths_of
 from sojourn.store.ledger import Ledger, Value, written
 from sojourn.store.stored_run import StoredRun
 
@@ -20,6 +21,7 @@ LOG_FROM = 20  # the largest over the smallest value of an axis that makes it lo
 _FLAT_NAMES = 5
 _LONGEST_NAME = 24
 _LETTER = 0.035  # of a panel's width
+_PER = {"/h": "hour", "/min": "minute", "/s": "second", "/ms": "millisecond", "/us": "microsecond"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Layout:
     """The column along the axis (none where nothing is swept), its values, a line's columns.
 
     `places` are where the values stand along the axis: at their numbers, in `unit`, or names one
-    after the other.
+    after the other. `arrivals` says that the axis is the rate of an arrival process.
     """
 
     x: Column | None
@@ -36,6 +38,7 @@ class Layout:
     places: dict[Value, float]
     numeric: bool
     unit: str
+    arrivals: bool = False
 
     @staticmethod
     def of(run: StoredRun, x: str | None, by: Sequence[str] | None) -> "Layout":
@@ -66,13 +69,26 @@ class Layout:
             places=dict(zip(values, where, strict=True)),
             numeric=found is not None,
             unit=found[1] if found else "",
+            arrivals=axis is not None and _is_of_arrivals(axis.name, columns.parameters),
         )
 
     @property
     def title(self) -> str:
         """What stands along the axis: the column, with the unit of its numbers."""
-        unit = f" [{self.unit}]" if self.unit else ""
-        return f"{self.x.label}{unit}" if self.x else ""
+        if self.x is None:
+            return ""
+        if self.unit in _PER:
+            name = f"arrivals per {_PER[self.unit]}" if self.arrivals else self.x.label
+            return f"{name} [1{self.unit}]"
+        return f"{self.x.label} [{self.unit}]" if self.unit else self.x.label
+
+    @property
+    def names(self) -> list[str]:
+        """The values as names along the axis: in words where the model has some."""
+        phrase = phrase_of(self.x.label) if self.x else None
+        if phrase:
+            return [*map(phrase.of, self.values)]
+        return [*map(Labels.of_values(self.values).shorter, map(written, self.values))]
 
     def place(self, case: Mapping[str, Value | None]) -> float:
         """Where along the axis a case stands; names stand in order of appearance."""
@@ -97,10 +113,9 @@ class Layout:
         """Label the axis and put its ticks at the values where there is room."""
         panel.set_xlabel(self.title)
         if not self.numeric:
-            phrase = phrase_of(self.x.label) if self.x else None
-            if phrase:
+            if self.x and phrase_of(self.x.label):
                 panel.set_xlabel("")  # the words say what they are
-            draw_names(panel, [*map(phrase.of if phrase else written, self.values)])
+            draw_names(panel, self.names)
             return
         where = np.array([*self.places.values()])
         places = where
@@ -121,24 +136,65 @@ def draw_names(panel: Axes, names: Sequence[str]) -> None:
     panel.set_xlim(-0.5, len(names) - 0.5)
 
 
-def label(case: Mapping[str, Value | None], kind: str = "") -> str:
-    """What a line is called: names stand alone, quantities and switches with their column.
+@dataclass(frozen=True)
+class Labels:
+    """What the lines of a picture are called: files by the shortest ends that tell them apart."""
 
-    Values for which a model has words stand as these: `disk 0 failed`.
-    """
-    parts = [
-        value
-        if _stands_alone(value) and not phrase_of(name)
-        else worded([(name, written(value))], " = ")
-        for name, value in case.items()
-    ]
-    return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])
+    ends: Mapping[str, str]
+
+    @staticmethod
+    def of(cases: Iterable[Mapping[str, Value | None]]) -> "Labels":
+        """The labels of these cases."""
+        return Labels.of_values(value for case in cases for value in case.values())
+
+    @staticmethod
+    def of_values(values: Iterable[Value | None]) -> "Labels":
+        """The labels of cases with these values."""
+        texts = [value for value in dict.fromkeys(values) if isinstance(value, str)]
+        paths = dict.fromkeys(path for text in texts for path in _PATH.findall(text))
+        return Labels({path: _end(path, paths) for path in paths})
+
+    def case(self, case: Mapping[str, Value | None], kind: str = "") -> str:
+        """The label of a case: names stand alone, quantities and switches with their column.
+
+        Values for which a model has words stand as these: `disk 0 failed`.
+        """
+        parts = [
+            self.shorter(value)
+            if _stands_alone(value) and not phrase_of(name)
+            else worded([(name, self.shorter(written(value)))], " = ")
+            for name, value in case.items()
+        ]
+        return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])
+
+    def shorter(self, text: str) -> str:
+        """A value with its files under their ends."""
+        return _PATH.sub(lambda path: self.ends.get(path[0], path[0]), text)
+
+
+# A file in a value: the value itself, or one of the settings that stand in it as `key=value`.
+_PATH = re.compile(r"(?:(?<==)|^)/[^=]*?(?=$| [\w.]+=)")
+
+
+def _end(path: str, paths: Iterable[str]) -> str:
+    """The shortest end of a path that no other one has."""
+    parts = path.split("/")
+    others = [other.split("/") for other in paths if other != path]
+    ends = (parts[-n:] for n in range(1, len(parts)))
+    apart = (end for end in ends if all(other[-len(end) :] != end for other in others))
+    return "/".join(next(apart, parts))
 
 
 def _stands_alone(value: Value | None) -> TypeGuard[str]:
     """Whether a value says what it is: a name, but not `none` or a number in a column of names."""
     quantity = isinstance(value, str) and (numbers([value]) or value[:1].isdigit())
     return isinstance(value, str) and not quantity and value != "none"
+
+
+def _is_of_arrivals(name: str, parameters: Iterable[str]) -> bool:
+    """Whether a column is the rate of arrivals, of single jobs or of several at once."""
+    found = paths_of(name, parameters) or [name]
+    return all(path.endswith("arrivals.rate") for path in found)
 
 
 def _values(ledger: Ledger, name: str) -> list[Value]:

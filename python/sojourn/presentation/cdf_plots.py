@@ -10,7 +10,7 @@ from sojourn.analysis.statistics import Values
 from sojourn.analysis.steadiness import NONE, is_steady
 from sojourn.analysis.summary import incomplete
 from sojourn.presentation import style
-from sojourn.presentation.axes import Layout, label
+from sojourn.presentation.axes import Labels, Layout
 from sojourn.presentation.style import Picture
 from sojourn.store.columns import Column, groups
 from sojourn.store.ledger import Ledger
@@ -27,7 +27,8 @@ def goodput(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warm
     if not found:
         raise InputError("no job of this run has a goodput; there is nothing to draw")
     kind = kind_of(found[0].kind)
-    lines = {label(g.case): g.sample.values(GOODPUT) / kind.main.per_unit for g in found}
+    labels = Labels.of(g.case for g in found)
+    lines = {labels.case(g.case): g.sample.values(GOODPUT) / kind.main.per_unit for g in found}
     picture, (row,) = style.panels(1, 2, title, note(run))
     highest = max(values[-1] for values in lines.values())
     edges = np.linspace(0, highest * (1 + 1 / _STAIRS) or 1, _STAIRS + 2)
@@ -72,7 +73,8 @@ def lines_at(
     if layout.x and (layout.numeric or at is not None):
         value = layout.value(at)
         ledger = Ledger(groups(ledger, [layout.x])[(value,)])
-        title = f"{title}: {layout.x.label} = {value}"
+        shown = Labels.of_values(layout.values).shorter(str(value))
+        title = f"{title}: {layout.x.label} = {shown}"
     elif at is not None:
         raise InputError(f"no case at {at}: nothing is swept")
     elif layout.x:
@@ -98,7 +100,8 @@ def note(run: StoredRun, *said: str) -> str:
 
 def unsteady(found: list[Group]) -> list[str]:
     """What stands below distributions of cases without a steady state: which they are."""
-    cases = [label(g.case) for g in found if not is_steady(g.sample)]
+    labels = Labels.of(g.case for g in found)
+    cases = [labels.case(g.case) for g in found if not is_steady(g.sample)]
     which = " and ".join(filter(None, dict.fromkeys(cases)))
     said = f"{NONE}: a longer run has another distribution"
     return [f"{which}: {said}" if which else said] if cases else []

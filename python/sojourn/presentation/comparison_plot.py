@@ -11,7 +11,7 @@ from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.sample import TIMES
 from sojourn.analysis.summary import incomplete
 from sojourn.presentation import style
-from sojourn.presentation.axes import label
+from sojourn.presentation.axes import Labels
 from sojourn.presentation.cdf_plots import draw_cdf
 from sojourn.presentation.style import Picture
 
@@ -34,6 +34,7 @@ def draw(found: Comparisons) -> Picture:
     if len(rows) > _MOST_ROWS:
         raise InputError(f"{len(rows)} cases do not fit a picture; it has room for {_MOST_ROWS}")
     names = [*found.names]
+    labels = Labels.of(one.case for one in found)
     several = len({one.a.kind for one in whole}) > 1
     timed = any(one.a.metric in TIMES for one in whole)
     note = "; ".join(
@@ -49,7 +50,9 @@ def draw(found: Comparisons) -> Picture:
             for panel in panels[len(row) :]:
                 panel.set_axis_off()
             panels[0].set_ylabel(f"share of {kind_of(row[0].a.kind).plural}")
-            panels[0].set_title(label(row[0].case, row[0].a.kind if several else ""), loc="left")
+            panels[0].set_title(
+                labels.case(row[0].case, row[0].a.kind if several else ""), loc="left"
+            )
         style.heading(picture, grid[0][0], title)
     return picture
 

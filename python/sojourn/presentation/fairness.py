@@ -10,7 +10,7 @@ from sojourn._internal.units import PS_PER_S, bracketed, duration, factor, numbe
 from sojourn.analysis.fairness import STATISTICS, Fairness
 from sojourn.analysis.summary import TIMES
 from sojourn.presentation import style
-from sojourn.presentation.axes import label
+from sojourn.presentation.axes import Labels
 from sojourn.presentation.style import Picture
 from sojourn.presentation.tables import EVENNESS, JAIN
 from sojourn.store.ledger import Value, written
@@ -69,8 +69,9 @@ def draw(title: str, found: Sequence[Fairness], by: Sequence[str]) -> Picture:
         raise InputError(f"no fairness to draw: {withheld[0].why}")
     picture, (row,) = style.panels(1, len(STATISTICS), title, _SAID)
     lines: dict[str, list[Fairness]] = {}
+    labels = Labels.of(own.case for own in found)
     for own in found:
-        lines.setdefault(label({name: own.case[name] for name in by}), []).append(own)
+        lines.setdefault(labels.case({name: own.case[name] for name in by}), []).append(own)
     for panel, name in zip(row, STATISTICS, strict=True):
         for place, (line, of_line) in enumerate(lines.items()):
             draw_statistic(panel, of_line, name, line, place)

@@ -26,7 +26,7 @@ from sojourn.analysis.sample import Warmup
 from sojourn.analysis.statistics import Values
 from sojourn.analysis.summary import bins_of_groups, ideals, summarise
 from sojourn.presentation import style
-from sojourn.presentation.axes import Layout, draw_names, label
+from sojourn.presentation.axes import Labels, Layout, draw_names
 from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, lines_at, note, unsteady
 from sojourn.presentation.fairness import draw as draw_fairness
 from sojourn.presentation.points import UNSTEADY, Point, as_point, draw_points, fit_axes
@@ -103,10 +103,12 @@ def _estimates(run: StoredRun, layout: Layout, warmup: Warmup, metric: str) -> P
     lacking = "has an end; --kind goodput draws them" if endless else "is finished"
     bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, lacking))
     apart = layout.x is not None and {*by} - {"kind"} and len(kinds) > 1
+    labels = Labels.of(e.case for e in estimates)
     lines: dict[str, list[MetricSummary]] = {}
     for e in estimates:
         kind = e.kind if len(kinds) > 1 and not apart else ""
-        lines.setdefault(label({column: e.case[column] for column in by}, kind), []).append(e)
+        line = labels.case({column: e.case[column] for column in by}, kind)
+        lines.setdefault(line, []).append(e)
     words = kinds[0].metric(metric)
     points = _POINTS if metric != MISSED else {"{}": _POINTS["mean {}"]}
     there = any(e.ci95 or e.quantiles_ci95["p99"] for e in estimates)
@@ -164,13 +166,14 @@ def _cdf(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warmup)
     """
     title, found = groups_at(run, layout, at, warmup=warmup)
     kinds = whole(group.kind for group in found if "slowdown" in group.sample.metrics())
+    labels = Labels.of(group.case for group in found)
     panels: dict[tuple[Metric, str], dict[str, Values]] = {}
     for metric in dict.fromkeys(kind.main for kind in kinds):
         own = [g for g in found if kind_of(g.kind) in kinds and kind_of(g.kind).main == metric]
         several = len({group.kind for group in own}) > 1
         for size_bin, ends in bins_of_groups(own).items():
             panels[metric, size_bin] = {
-                label(g.case, g.kind if several else ""): g.sample.between(*ends).values(
+                labels.case(g.case, g.kind if several else ""): g.sample.between(*ends).values(
                     metric.column
                 )
                 / metric.per_unit

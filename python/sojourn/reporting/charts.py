@@ -18,9 +18,8 @@ from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.statistics import Interval, Values
 from sojourn.analysis.steadiness import is_steady
 from sojourn.analysis.summary import bins_of_groups, summarise
-from sojourn.presentation.axes import LOG_FROM, Layout, label
+from sojourn.presentation.axes import LOG_FROM, Labels, Layout
 from sojourn.presentation.cdf_plots import groups_at
-from sojourn.store.ledger import written
 from sojourn.store.stored_run import StoredRun
 
 _POINTS = 240
@@ -92,17 +91,19 @@ def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
         return
     by = [column.label for column in layout.by]
     estimates = [e for e in summarise(run, by=[*by, x.label], percentiles=[99]) if e.n]
+    labels = Labels.of(e.case for e in estimates)
     for metric, kinds in _asked({e.kind for e in estimates}).items():
         own = [e for e in estimates if e.kind in kinds and e.metric == metric.column]
         for size_bin in dict.fromkeys(e.bin for e in own):
             found = [e for e in own if e.bin == size_bin]
+            several = len({e.kind for e in found}) > 1
             for name, point in _POINTS_OF.items():
                 yield _curve(
                     f"{metric.name}, {name}{metric.bracketed}",
                     _sized(kinds, size_bin) + _UNSTEADY * any(not e.steady for e in found),
                     layout,
                     {
-                        (_named(e, by, found), layout.place(e.case)): (
+                        (_named(e, by, labels, several=several), layout.place(e.case)): (
                             point(e) if e.steady else (None, None)
                         )
                         for e in found
@@ -148,7 +149,7 @@ def _curve(
         y_label=y_label,
         x=places,
         lines=lines,
-        names=None if layout.numeric else [*map(written, layout.values)],
+        names=None if layout.numeric else layout.names,
         log="x" * wide + "y" * high,
         steps=False,
         start=_start(metric),
@@ -159,12 +160,13 @@ def _distributions(run: StoredRun, layout: Layout) -> Iterator[Chart]:
     """Distribution functions, of numbers along x at the largest, a chart for each size bin."""
     where = f" at {layout.x.label} = {layout.values[-1]}" if layout.x and layout.numeric else ""
     _, found = groups_at(run, layout, None, warmup=True)
+    labels = Labels.of(g.case for g in found)
     for metric, kinds in _asked({g.kind for g in found}).items():
         own = [g for g in found if g.kind in kinds]
         grows = _GROWING * (not all(is_steady(g.sample) for g in own))
         for size_bin, ends in bins_of_groups(own).items():
             samples = {
-                label(g.case, g.kind if len(kinds) > 1 else "")
+                labels.case(g.case, g.kind if len(kinds) > 1 else "")
                 or kind_of(g.kind).label: g.sample.between(*ends).values(metric.column)
                 for g in own
             }
@@ -206,10 +208,10 @@ def short(values: Values) -> list[float]:
     return [float(f"{value:.5g}") for value in values.tolist()]
 
 
-def _named(e: MetricSummary, by: Sequence[str], among: Sequence[MetricSummary]) -> str:
-    several = len({other.kind for other in among}) > 1
+def _named(e: MetricSummary, by: Sequence[str], labels: Labels, *, several: bool) -> str:
+    """The name of the line of a number; `several` says that lines are of several kinds of jobs."""
     case = {column: e.case[column] for column in by}
-    return label(case, e.kind if several else "") or kind_of(e.kind).label
+    return labels.case(case, e.kind if several else "") or kind_of(e.kind).label
 
 
 def _sized(kinds: Sequence[str], size_bin: str) -> str:

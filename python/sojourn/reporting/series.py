@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sojourn._core import quantity
 from sojourn.analysis.statistics import Values
-from sojourn.presentation.axes import label
+from sojourn.presentation.axes import Labels
 from sojourn.reporting.charts import Chart, Line, short
 from sojourn.store import rows
 from sojourn.store.ledger import Record
@@ -37,12 +37,13 @@ def series(run: StoredRun) -> Iterator[Chart]:
     """
     first = (record for record in run.ledger if record.replication == 0)
     seen = (record for record in first if run.directory.series(*record.key).exists())
+    labels = Labels.of(record.axes for record in run.ledger)
     for record in islice(seen, CASES):
         table = rows.read(run.directory.series(*record.key))
         of_ports = "port" in table.column_names
         unit, lines = ("ms", _ports(table)) if of_ports else ("h", _attempts(table))
         for own in lines:
-            yield _chart(label(record.axes) or run.title, record, unit, own)
+            yield _chart(labels.case(record.axes) or run.title, record, unit, own)
 
 
 def _attempts(table: pa.Table) -> Iterator[_Lines]:

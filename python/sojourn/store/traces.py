@@ -44,7 +44,7 @@ def _read(record: Record) -> str:
         f"block {binary_size(int(figures['trace_block_bytes']))}",
     ]
     if together := int(figures["trace_arrivals_together"]):
-        said.append(f"{together:,} arrive at the time of the one before")
+        said.append(f"{count(together, 'request')} at the time of the one before")
     if left_out := changes(figures):
         said.append(left_out)
     return f"trace: {'; '.join(said)}"

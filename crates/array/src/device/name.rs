@@ -2,25 +2,37 @@
 
 use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 
-/// A name that a study gives a device.
+/// A name that a study gives a device, without the space around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name(String);
 
-/// The most characters of a name: more do not fit into tables.
-const MOST: usize = 40;
+impl Name {
+    /// The most characters of a name: more do not fit into tables.
+    pub const LONGEST: usize = 40;
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 impl Setting for Name {
     fn expected() -> String {
-        format!("a name of 1 to {MOST} characters")
+        format!("a text of 1 to {} printable characters", Name::LONGEST)
     }
 
     fn shape() -> Shape {
-        String::shape()
+        Shape::text(".*\\S.*")
     }
 
     fn read(value: &Value) -> Result<Name, Refusal> {
         match value {
-            Value::Text(text) if is_name(text) => Ok(Name(text.trim().to_owned())),
+            Value::Text(text)
+                if (1..=Name::LONGEST).contains(&text.trim().chars().count())
+                    && is_printable(text) =>
+            {
+                Ok(Name(text.trim().to_owned()))
+            }
             _ => Err(Refusal::value(value, Name::expected())),
         }
     }
@@ -30,7 +42,9 @@ impl Setting for Name {
     }
 }
 
-fn is_name(text: &str) -> bool {
-    let name = text.trim();
-    (1..=MOST).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+/// Whether each character can be shown as it is: the others are those that `Debug` escapes, quotes
+/// apart.
+fn is_printable(text: &str) -> bool {
+    let unquoted = text.replace(['"', '\'', '\\'], "_");
+    unquoted.escape_debug().eq(unquoted.chars())
 }

@@ -215,8 +215,8 @@ fn what_is_left_out_is_counted() {
         3 f sync 0 0\n4 f write 0 0\n5 f read 1099511627776 512\n6 f write 0 512\n7 f write 0 512\n";
     let settings = [("beyond", text("drop")), ("requests", Value::Int(3))];
     let found = ready("fio", trace.as_bytes(), &settings).unwrap();
-    let said = "2 discards left out, 1 other actions left out, 1 requests without a length left \
-                out, 1 requests beyond the array left out, 1 later requests not replayed";
+    let said = "2 discards left out, 1 other action left out, 1 request without a length left \
+                out, 1 request beyond the array left out, 1 later request not replayed";
     assert_eq!(note(&found, "trace"), text(said));
     assert_eq!(note(&found, "trace_requests"), Value::Int(2));
     let more = [("beyond", text("drop")), ("requests", Value::Int(5))];

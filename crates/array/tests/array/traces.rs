@@ -72,8 +72,8 @@ fn fio_logs_of_both_versions() {
     ] {
         assert_eq!(note(&found, name), Value::Int(count), "{name}");
     }
-    let said = "1 other actions left out, 1 requests without a length left out, \
-                1 requests out of order sorted by time, \
+    let said = "1 other action left out, 1 request without a length left out, \
+                1 request out of order sorted by time, \
                 12.289KB rounded out to 20.48KB by blocks of 4KiB";
     assert_eq!(note(&found, "trace"), text(said));
     let two = "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf wait 400 0\nf read 40960 1\n\
@@ -120,7 +120,7 @@ fn the_ticks_of_windows_and_the_end_of_the_array() {
     assert_eq!(list(&wrapped, trace), [(0, true, 551, 7), (1_000_000, false, 1, 1)]);
     assert_eq!(note(&wrapped, "trace_requests_beyond_array"), Value::Int(1));
     let said =
-        "1 requests beyond the array wrapped, 25.088KB rounded out to 32.768KB by blocks of 4KiB";
+        "1 request beyond the array wrapped, 25.088KB rounded out to 32.768KB by blocks of 4KiB";
     assert_eq!(note(&wrapped, "trace"), text(said));
     let dropped = ready("msr", trace, &[("beyond", text("drop"))]).unwrap();
     assert_eq!(list(&dropped, trace).len(), 1);

@@ -17,7 +17,7 @@ trace! {
         /// Bytes in its sectors.
         pub sector: Bytes = Bytes(512),
     }
-    clock = Clock::new(Span::from_s(1), Epoch::Start)
+    clock = Clock::new(Span::from_s(1), Epoch::Start);
 }
 
 impl Blkparse {
@@ -57,8 +57,6 @@ impl Events {
 }
 
 impl Lines for Events {
-    const IN_BYTES: bool = false;
-
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str> {
         let [disk, _, _, time, _, action, what, first, plus, count] = words(line);
         if !is_device(disk) {

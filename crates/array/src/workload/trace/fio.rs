@@ -9,7 +9,7 @@ trace! {
     /// relative to the one before, and without any of them is refused. Times are in microseconds. The
     /// device is a file's name. Trims and syncs are left out.
     pub struct Fio: "fio" {}
-    clock = Clock::new(sojourn_core::Span::from_us(1), Epoch::Start)
+    clock = Clock::new(sojourn_core::Span::from_us(1), Epoch::Start);
 }
 
 impl Fio {
@@ -30,8 +30,6 @@ struct Log {
 }
 
 impl Lines for Log {
-    const IN_BYTES: bool = false;
-
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str> {
         let Some(version) = self.version else {
             self.version = match line {

@@ -1,11 +1,15 @@
-//! Requests from traces. Each format is one file that reads lines.
+//! Requests from traces. `columns` has the formats whose lines are tables; each other format is one
+//! file that reads lines.
 //!
 //! A trace is never held in memory. It is read twice: once to check it and to count its requests, and
 //! again while it is replayed. `reader` parses lines into accesses, `window` sorts these by time,
 //! `replay` turns them into requests in both passes. `unpack` decompresses, `clock` checks units of time,
 //! `summary` adds up what was read, and `guess` says what a file looks like that is no such trace.
 
+mod blkparse;
 mod clock;
+mod columns;
+mod fio;
 mod guess;
 mod reader;
 mod replay;
@@ -22,10 +26,7 @@ use std::fmt;
 /// Lists the formats: each its file and the type of its parameters.
 macro_rules! formats {
     ($($file:ident::$type:ident,)+) => {
-        $(
-            mod $file;
-            pub use $file::$type;
-        )+
+        $(pub use $file::$type;)+
 
         /// The names of the formats that a line is of.
         fn formats_of(line: &str) -> Vec<&'static str> {
@@ -37,16 +38,16 @@ macro_rules! formats {
 }
 
 formats! {
-    alibaba::Alibaba,
+    columns::Alibaba,
     blkparse::Blkparse,
-    cloudphysics::Cloudphysics,
-    disksim::Disksim,
+    columns::Cloudphysics,
+    columns::Disksim,
     fio::Fio,
-    mqsim::Mqsim,
-    msr::Msr,
-    spc::Spc,
-    systor17::Systor17,
-    tencent::Tencent,
+    columns::Mqsim,
+    columns::Msr,
+    columns::Spc,
+    columns::Systor17,
+    columns::Tencent,
 }
 
 choices! {
@@ -61,14 +62,17 @@ choices! {
     }
 }
 
-/// Declares a format: what all traces have, and its own parameters behind.
+/// Declares a format: what all traces have, and its parameters behind. Where each line has the same
+/// fields, `columns` says what stands between them, the first names of a header, and what each is.
 macro_rules! trace {
     (
         $(#[doc = $doc:literal])+
         pub struct $type:ident: $name:literal {
             $($(#[doc = $own_doc:literal])+ pub $own:ident: $own_type:ty = $default:expr,)*
         }
-        clock = $clock:expr
+        clock = $clock:expr;
+        $(columns = $separator:literal, $header:expr, |$trace:pat_param| [$($column:expr),+ $(,)?];
+        expected = $expected:literal;)?
     ) => {
         sojourn_core::parameters! {
             $(#[doc = $doc])+
@@ -101,6 +105,19 @@ macro_rules! trace {
                 super::check(self.speed, self.tick)
             }
         }
+
+        $(impl $type {
+            fn lines(&self, tick: u128) -> super::columns::Columns {
+                let $trace = self;
+                super::columns::Columns {
+                    tick,
+                    separator: $separator,
+                    header: $header,
+                    columns: vec![$($column),+],
+                    expected: $expected,
+                }
+            }
+        })?
 
         impl $type {
             pub(super) const FORMAT: &'static str = $name;
@@ -251,21 +268,14 @@ impl Action {
             _ => None,
         }
     }
-
-    /// The line of this action, which `access` makes of an operation.
-    fn line<'a>(self, access: impl FnOnce(Op) -> Access<'a>) -> Line<'a> {
-        match self {
-            Action::Access(op) => Line::Access(access(op)),
-            Action::Discard => Line::Discard,
-            Action::Other => Line::Other,
-        }
-    }
 }
 
 /// Reads the lines of a format, one after the other; a clone of what has read none begins anew.
 trait Lines: Clone + fmt::Debug + 'static {
     /// Whether the format has the sizes of a disk's requests in bytes, so that they are whole sectors.
-    const IN_BYTES: bool = true;
+    fn in_bytes(&self) -> bool {
+        false
+    }
 
     /// The meaning of a line, or what was expected of it.
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str>;
@@ -288,12 +298,6 @@ fn check(speed: f64, tick: Option<Span>) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
-}
-
-/// The first fields of a line, without the space around them; empty where there are fewer.
-fn fields<const N: usize>(line: &str, separator: char) -> [&str; N] {
-    let mut fields = line.split(separator).map(str::trim_ascii);
-    std::array::from_fn(|_| fields.next().unwrap_or_default())
 }
 
 /// The first words of a line; empty where there are fewer.

@@ -136,6 +136,11 @@ impl<L: Lines> Reader<L> {
         Ok(None)
     }
 
+    /// Whether its format has sizes in bytes.
+    pub(super) fn in_bytes(&self) -> bool {
+        self.lines.in_bytes()
+    }
+
     /// What is said of a trace without any access that can be replayed.
     pub(super) fn without_access(&self, format: &str) -> String {
         let lines = self.counts.lines;

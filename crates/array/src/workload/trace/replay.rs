@@ -173,7 +173,7 @@ impl Settings {
     /// are, and times too long for the rows.
     fn check_read<L: Lines>(&self, pass: &Pass<L>) -> Result<(), Refusal> {
         let summary = pass.summary.as_ref().expect("the first pass has one");
-        if L::IN_BYTES && summary.requests > 0 && summary.whole_sectors == 0 {
+        if pass.reader.in_bytes() && summary.requests > 0 && summary.whole_sectors == 0 {
             let Summary { smallest, largest, .. } = summary;
             return Err(self.refused(format!(
                 "sizes in bytes, but none of {smallest} to {largest} is a whole number of sectors of \
@@ -258,20 +258,24 @@ impl<L: Lines> Pass<L> {
     /// The words for what was left out or changed.
     fn changes(&self, counts: &Counts, later: u64) -> String {
         let left_out_or_wrapped = match self.settings.beyond {
-            Beyond::Drop => "requests beyond the array left out",
-            _ => "requests beyond the array wrapped",
+            Beyond::Drop => "beyond the array left out",
+            _ => "beyond the array wrapped",
         };
         let parts = [
-            (counts.other_devices, "lines of other devices left out"),
-            (counts.discards, "discards left out"),
-            (counts.other_actions, "other actions left out"),
-            (counts.without_length, "requests without a length left out"),
-            (counts.out_of_order, "requests out of order sorted by time"),
-            (self.totals.beyond, left_out_or_wrapped),
-            (later, "later requests not replayed"),
+            (counts.other_devices, "line", "of other devices left out"),
+            (counts.discards, "discard", "left out"),
+            (counts.other_actions, "other action", "left out"),
+            (counts.without_length, "request", "without a length left out"),
+            (counts.out_of_order, "request", "out of order sorted by time"),
+            (self.totals.beyond, "request", left_out_or_wrapped),
+            (later, "later request", "not replayed"),
         ];
-        let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let mut parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        let parts = parts.iter().filter(|(count, ..)| *count > 0);
+        let words = |(count, thing, what): &(u64, &str, &str)| {
+            let plural = if *count == 1 { "" } else { "s" };
+            format!("{count} {thing}{plural} {what}")
+        };
+        let mut parts: Vec<String> = parts.map(words).collect();
         let bytes = self.summary.as_ref().map_or(0, |summary| summary.bytes);
         let in_blocks = self.totals.blocks.saturating_mul(self.block);
         if in_blocks != bytes {
