@@ -349,6 +349,7 @@ impl ArrayCase {
             && !workload.has_clients()
             && self.scheduling.is_in_order()
             && self.disk.arms() == 1
+            && !self.layout.drops_late()
             && ops.all(|op| self.layout.one_phase(op))
     }
 
@@ -403,6 +404,11 @@ impl ArrayCase {
             .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
             .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
             .chain(known.totals())
+            .chain(
+                self.layout
+                    .drops_late()
+                    .then(|| ("accesses_dropped".to_owned(), Value::Int(counts.dropped as i64))),
+            )
             .chain(self.rebuilt(rebuild, &counts.rebuilt))
             .chain(workload.notes.iter().cloned())
             .chain(self.unseen_trace().map(|why| ("places_unseen".to_owned(), Value::Text(why))))

@@ -2,7 +2,7 @@
 
 use super::idle::Idle;
 use super::{AccessCounts, Scenario};
-use crate::device::{Found, Service, ServiceModel, ServiceStart, Task};
+use crate::device::{Awaited, Found, Service, ServiceModel, ServiceStart, Task};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -136,6 +136,20 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
             (first, Some(server)) if !waits(&self.stations[first]) => self.serve(server, task, now),
             (first, _) => self.stations[first].background.push_back(task),
         }
+    }
+
+    /// Drops an access of the phase `phase` of the request in `slot` that waits in a queue; whether one did.
+    #[cold]
+    pub(super) fn drop_waiting(&mut self, queue: usize, slot: u32, phase: u8) -> bool {
+        let station = &mut self.stations[queue * self.servers];
+        let is_it =
+            |task: &Task<M::Spot>| task.slot == slot && task.awaited == Awaited::AnyOf(phase);
+        let found = [&mut station.normal, &mut station.urgent].into_iter().any(|waiting| {
+            let place = waiting.iter().position(is_it);
+            place.is_some_and(|place| waiting.remove(place).is_some())
+        });
+        self.counts.dropped += u64::from(found);
+        found
     }
 
     /// Ends the access that a server serves, and returns it.

@@ -73,6 +73,8 @@ pub struct AccessCounts {
     pub partial_positionings: u64,
     /// Accesses without any.
     pub no_positionings: u64,
+    /// Accesses that were dropped, as their requests no longer needed them.
+    pub dropped: u64,
     /// The time that each disk was busy.
     pub busy: Vec<Span>,
     /// The end of the last request.

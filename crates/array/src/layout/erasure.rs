@@ -25,6 +25,8 @@ parameters! {
         /// How many disks more than `data` a read from all of them goes to; without it to every
         /// disk that is left.
         pub extra: Option<u16> = None,
+        /// What becomes of the accesses of a read from all that it no longer needs.
+        pub late: Late = Late::GoOn,
     }
 }
 
@@ -34,10 +36,20 @@ choices! {
         /// Those that hold its blocks.
         Data = "data",
         /// More than it needs: a read of any part of a stripe reads so much of it on `data` +
-        /// `extra` disks and is done with the first `data`; the rest goes on (Joshi, Liu and
-        /// Soljanin, *On the delay-storage trade-off in content download from coded distributed
-        /// storage systems*, IEEE JSAC 32(5), 2014).
+        /// `extra` disks and is done with the first `data` (Joshi, Liu and Soljanin, *On the
+        /// delay-storage trade-off in content download from coded distributed storage systems*,
+        /// IEEE JSAC 32(5), 2014). `late` says what becomes of the rest.
         All = "all",
+    }
+}
+
+choices! {
+    /// What becomes of accesses that their read no longer needs.
+    pub enum Late: "end of late accesses" {
+        /// They are served like all others, and keep these waiting.
+        GoOn = "go-on",
+        /// Those that wait are dropped; those that a disk serves go on.
+        Dropped = "dropped",
     }
 }
 
@@ -53,6 +65,15 @@ impl Check for Erasure {
             (Some(_), ReadFrom::Data) => refuse("nothing for read = \"data\"".to_owned()),
             (Some(extra), _) if extra > self.spare() => {
                 refuse(format!("a whole number from 0 to {}, the disks to spare", self.spare()))
+            }
+            _ if self.late == Late::Dropped && self.readers_count() == self.data => {
+                let expected = match self.read {
+                    ReadFrom::Data => {
+                        "go-on for read = \"data\", which reads no more than it needs"
+                    }
+                    ReadFrom::All => "go-on for reads from no more disks than they need",
+                };
+                Err(Refusal::of(&self.late, expected).under("late"))
             }
             _ => Ok(()),
         }
@@ -113,6 +134,10 @@ impl LayoutPlan for Erasure {
         }
     }
 
+    fn drops_late(&self) -> bool {
+        self.late == Late::Dropped
+    }
+
     fn rebuild_source(&self) -> Option<RebuildSource> {
         let rebuilt = Erasure { failed: Failed::default(), ..self.clone() };
         self.stripes().rebuild_source(Layout::Erasure(rebuilt))
@@ -146,10 +171,18 @@ impl Erasure {
         op == Op::Read && self.read == ReadFrom::All
     }
 
+    /// How many disks a read of any part of a stripe goes to.
+    fn readers_count(&self) -> u16 {
+        match self.read {
+            ReadFrom::Data => self.data,
+            ReadFrom::All => self.data + self.extra.unwrap_or(self.spare()),
+        }
+    }
+
     /// The disks that a read from all goes to: those that are left from disk `start` on, cyclically,
     /// as many as it reads from.
     fn readers(&self, start: u16) -> impl Iterator<Item = u16> {
-        let many = self.data + self.extra.unwrap_or(self.spare());
+        let many = self.readers_count();
         let stripes = self.stripes();
         let disks = (0..self.all()).map(move |place| stripes.disk(start, place));
         disks.filter(|disk| !self.failed.disks().contains(disk)).take(many.into())

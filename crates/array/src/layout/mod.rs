@@ -75,6 +75,11 @@ trait LayoutPlan {
         true
     }
 
+    /// Whether accesses that wait are dropped when their request no longer needs them.
+    fn drops_late(&self) -> bool {
+        false
+    }
+
     /// How failed disks are rebuilt; none where no disk has failed, or none can be rebuilt.
     fn rebuild_source(&self) -> Option<RebuildSource> {
         None
@@ -125,6 +130,11 @@ impl Layout {
     pub fn blocks(&self, blocks: u64, unit: u32) -> u64 {
         let unit = u64::from(unit);
         self.data_disks() * (blocks / unit * unit)
+    }
+
+    /// Whether accesses that wait are dropped when their request no longer needs them.
+    pub(crate) fn drops_late(&self) -> bool {
+        with_layout!(self, |params| params.drops_late())
     }
 
     /// How failed disks are rebuilt; none where no disk has failed, or none can be rebuilt.

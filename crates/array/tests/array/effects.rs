@@ -67,6 +67,7 @@ const OTHERS: &[(&[&str], &str, &str, Other)] = &[
     (&["layout"], "erasure", "failed", Other::Int(1)),
     (&["layout"], "erasure", "read", Other::Text("all")),
     (&["layout"], "erasure", "extra", Other::Int(1)),
+    (&["layout"], "erasure", "late", Other::Text("dropped")),
     (&["workload"], "synthetic", "requests", Other::Int(301)),
     (&["workload"], "synthetic", "warmup", Other::Int(7)),
     (&["workload"], "synthetic", "blocks", Other::Int(5)),

@@ -1,6 +1,6 @@
 //! Erasure codes: plans against those of RAID 5 and 6, reads of k of n against order statistics.
 
-use crate::common::{mean, report, sojourns, table, text, variant};
+use crate::common::{half_width, mean, report, sojourns, table, text, variant};
 use proptest::prelude::*;
 use sojourn_array::device::Op;
 use sojourn_array::layout::{AccessPlan, Layout};
@@ -177,6 +177,18 @@ proptest! {
 
 /// Reads of whole stripes of exponential disks of mean 10 ms, as many a second as `rate` says.
 fn reads(data: u16, parities: u16, extra: u16, rate: &str, engine: &str) -> Report {
+    reads_with("go-on", data, parities, extra, rate, engine)
+}
+
+/// The same, where late accesses go on or are dropped.
+fn reads_with(
+    late: &str,
+    data: u16,
+    parities: u16,
+    extra: u16,
+    rate: &str,
+    engine: &str,
+) -> Report {
     let disk = table(&[("kind", text("exponential")), ("mean", text("10ms"))]);
     let layout = table(&[
         ("kind", text("erasure")),
@@ -184,6 +196,7 @@ fn reads(data: u16, parities: u16, extra: u16, rate: &str, engine: &str) -> Repo
         ("parities", Value::Int(parities.into())),
         ("read", text("all")),
         ("extra", Value::Int(extra.into())),
+        ("late", text(late)),
     ]);
     let arrivals = table(&[("kind", text("poisson")), ("rate", text(rate))]);
     let workload = table(&[
@@ -241,6 +254,75 @@ fn what_is_not_waited_for_is_work() {
     }
 }
 
+/// Reads at `all` queues of services with a mean of 10 ms, each done with the first `needs`; its others that wait are dropped.
+/// Event by event, looking through everything each time.
+fn dropping_twin(all: usize, needs: usize, per_ms: f64, requests: usize) -> Vec<f64> {
+    let mut stream = Streams::new(4, 0).stream("twin", 0);
+    let mut exponential = |mean: f64| -> f64 {
+        let share = (stream.below(1 << 53) as f64 + 0.5) / (1_u64 << 53) as f64;
+        -mean * share.ln()
+    };
+    let mut queues: Vec<Vec<usize>> = vec![Vec::new(); all];
+    let mut ends = vec![f64::INFINITY; all];
+    let (mut arrived, mut served) = (Vec::new(), Vec::new());
+    let mut times = vec![f64::NAN; requests];
+    let mut next = 0.0;
+    let mut left = requests;
+    while left > 0 {
+        let first = (0..all).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap();
+        if next < ends[first] {
+            let job = arrived.len();
+            arrived.push(next);
+            served.push(0);
+            for queue in 0..all {
+                queues[queue].push(job);
+                if queues[queue].len() == 1 {
+                    ends[queue] = next + exponential(10.0);
+                }
+            }
+            next += exponential(1.0 / per_ms);
+            continue;
+        }
+        let now = ends[first];
+        let job = queues[first].remove(0);
+        served[job] += 1;
+        if served[job] == needs {
+            if job < requests {
+                times[job] = now - arrived[job];
+                left -= 1;
+            }
+            for queue in &mut queues {
+                // The first one of a queue is being served.
+                if let Some(place) = queue.iter().skip(1).position(|&other| other == job) {
+                    queue.remove(place + 1);
+                }
+            }
+        }
+        ends[first] = match queues[first].is_empty() {
+            true => f64::INFINITY,
+            false => now + exponential(10.0),
+        };
+    }
+    times
+}
+
+/// What is dropped is no work: reads are quicker than where all goes on, and as quick as a slow simulation has
+/// them that shares no code.
+#[test]
+fn what_is_dropped_keeps_nobody_waiting() {
+    for (data, extra, rate, per_ms) in [(1, 2, "0.1/ms", 0.1), (2, 2, "0.08/ms", 0.08)] {
+        let of = |late| sojourns(&reads_with(late, data, extra, extra, rate, "quickest").rows);
+        let (dropped, all_go_on) = (of("dropped"), of("go-on"));
+        let all = usize::from(data + extra);
+        let twin = dropping_twin(all, data.into(), per_ms, 60_000);
+        let within = half_width(&dropped) + half_width(&twin);
+        let (own, known) = (mean(&dropped), mean(&twin));
+        assert!((own - known).abs() < within, "{data} + {extra}: {own} for {known} ± {within}");
+        assert!(within < known / 6.0, "± {within}");
+        assert!(own < mean(&all_go_on) * 0.8, "{own}, {}", mean(&all_go_on));
+    }
+}
+
 /// Disks ask more than the data outlives, or say how many disks to read from where none are.
 #[test]
 fn what_an_erasure_code_cannot_do_is_refused() {
@@ -255,6 +337,12 @@ fn what_an_erasure_code_cannot_do_is_refused() {
             "from 0 to 1",
         ),
         (vec![("data", Value::Int(1024))], "parities", "at most 1024 disks"),
+        (vec![("late", text("dropped"))], "late", "go-on for read = \"data\""),
+        (
+            vec![("late", text("dropped")), ("read", text("all")), ("extra", Value::Int(0))],
+            "late",
+            "no more disks than they need",
+        ),
     ] {
         let mut layout = Table::default();
         layout.set("kind", text("erasure"));

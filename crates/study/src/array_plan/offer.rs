@@ -162,7 +162,7 @@ pub(super) fn device_name(disk: &Value) -> String {
         Value::Text(kind) => kind.clone(),
         Value::Table(table) => {
             let text = |key| match table.get(key) {
-                Some(Value::Text(text)) => Some(text.clone()),
+                Some(Value::Text(text)) if text != "none" => Some(text.clone()),
                 _ => None,
             };
             let stem = |file: String| Some(Path::new(&file).file_stem()?.to_str()?.to_owned());

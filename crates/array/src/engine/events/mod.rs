@@ -79,6 +79,8 @@ struct Engine<'a, M: ServiceModel, S> {
     delayed: VecDeque<(Time, u32, usize)>,
     /// Requests that wait for the end of the one before them, in split-merge.
     queued: VecDeque<u32>,
+    /// Whether accesses that their request no longer needs are dropped where they wait.
+    drops_late: bool,
     rebuild: Option<RebuildRun<'a>>,
     /// The time of the next event of `delayed` or `rebuild`.
     others: Time,
@@ -128,6 +130,7 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             free: Vec::new(),
             delayed: VecDeque::new(),
             queued: VecDeque::new(),
+            drops_late: scenario.layout.drops_late(),
             rebuild: scenario.rebuild.as_ref().map(RebuildRun::new),
             others: if scenario.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
             active: 0,
@@ -306,14 +309,17 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         let pending = &mut self.pending[task.slot as usize];
         pending.left -= 1;
         pending.counted -= u32::from(task.counts);
-        let left = pending.left;
+        let mut left = pending.left;
         if task.counts && pending.counted == 0 {
             self.finish(task.slot, now);
         }
         match task.awaited {
             Awaited::No => {}
             Awaited::Gate => self.pass_gate(task.slot, server, now),
-            Awaited::AnyOf(phase) => self.pass_any_of(task.slot, phase, server, now),
+            Awaited::AnyOf(phase) => {
+                self.pass_any_of(task.slot, phase, server, now);
+                left = self.pending[task.slot as usize].left;
+            }
         }
         if left == 0 {
             self.leave(task.slot, server, now);
@@ -330,8 +336,8 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
 
     /// Accounts for the end of an access of a phase that does not need all of them.
     #[cold]
-    fn pass_any_of(&mut self, slot: u32, phase: u8, server: usize, now: Time) {
-        let phase = &mut self.later[slot as usize].phases[usize::from(phase)];
+    fn pass_any_of(&mut self, slot: u32, number: u8, server: usize, now: Time) {
+        let phase = &mut self.later[slot as usize].phases[usize::from(number)];
         if phase.needs == 0 {
             return;
         }
@@ -340,6 +346,9 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
             return;
         }
         let leads_on = phase.gates > 0;
+        if self.drops_late {
+            self.drop_late(slot, number);
+        }
         let pending = &mut self.pending[slot as usize];
         pending.counted -= 1;
         if pending.counted == 0 {
@@ -347,6 +356,18 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
         }
         if leads_on {
             self.pass_gate(slot, server, now);
+        }
+    }
+
+    /// Drops the accesses of a phase that wait though their request no longer needs them.
+    fn drop_late(&mut self, slot: u32, number: u8) {
+        let LaterPhases { tasks, phases } = &self.later[slot as usize];
+        let phase = usize::from(number);
+        let start = if phase == 0 { 0 } else { phases[phase - 1].end };
+        for &(queue, _) in &tasks[start..phases[phase].end] {
+            if self.disks.drop_waiting(queue.into(), slot, number) {
+                self.pending[slot as usize].left -= 1;
+            }
         }
     }
 
