@@ -7,6 +7,8 @@ use crate::device::{InOrder, PositioningCost, Service, ServiceModel};
 use crate::layout::{Access, AccessPlan};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
 /// A disk that computes at the arrival of an access when it ends.
@@ -189,36 +191,49 @@ impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
 /// of the servers is idle, whichever is later.
 struct Servers<M: ServiceModel> {
     device: M::InOrder,
-    /// The time from which each server is idle.
-    idle_from: Vec<Time>,
+    servers: usize,
+    /// The ends of the accesses that are served, the first one first; of those that have ended, some may
+    /// still be here.
+    ends: BinaryHeap<Reverse<Time>>,
     /// The sum of the times that the servers were busy.
     busy: Span,
+}
+
+impl<M: ServiceModel> Servers<M> {
+    /// Forgets the accesses that have ended at `now`.
+    #[inline(always)]
+    fn forget(&mut self, now: Time) {
+        while self.ends.peek().is_some_and(|&Reverse(ends)| ends <= now) {
+            self.ends.pop();
+        }
+    }
 }
 
 impl<M: ServiceModel> ForwardDisk<M> for Servers<M> {
     fn new(model: &M, streams: Streams, disk: u64) -> Self {
         let device = M::InOrder::new(model, streams, disk);
-        Servers { device, idle_from: vec![Time::ZERO; model.servers()], busy: Span::ZERO }
+        let servers = model.servers();
+        Servers { device, servers, ends: BinaryHeap::with_capacity(servers), busy: Span::ZERO }
     }
 
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
-        let idle_from = self.idle_from.iter().enumerate();
-        let (first, &idle) =
-            idle_from.min_by_key(|(_, ends)| **ends).expect("a disk has at least one server");
-        let now = arrives.max(idle);
-        let others = match model.depends_on_load() {
-            true => self.idle_from.iter().filter(|&&ends| ends > now).count(),
-            false => 0,
-        };
-        let (transfer, Service { takes, cost }) = self.device.start(model, access, now, others);
+        let mut now = arrives;
+        self.forget(now);
+        if self.ends.len() == self.servers {
+            let Reverse(idle) = self.ends.pop().expect("a disk has at least one server");
+            now = idle;
+            self.forget(now);
+        }
+        let (transfer, Service { takes, cost }) =
+            self.device.start(model, access, now, self.ends.len());
         let ended = now + takes;
-        self.idle_from[first] = ended;
+        self.ends.push(Reverse(ended));
         self.busy += takes;
         Served { transfer, cost, ended }
     }
 
     fn busy(&self, model: &M, until: Time) -> Span {
-        self.device.busy(model, self.busy / self.idle_from.len() as u64, until)
+        self.device.busy(model, self.busy / self.servers as u64, until)
     }
 }
