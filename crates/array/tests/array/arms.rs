@@ -4,7 +4,7 @@ use crate::common::{half_width, mean, report, rows, sojourns, table, text};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Report, Rows};
 
-/// The paper's disk with so many arms.
+/// The paper's disk with several arms.
 fn disk(arms: i64) -> Value {
     table(&[("kind", text("ST3500630NS")), ("actuators", Value::Int(arms))])
 }

@@ -29,8 +29,7 @@ fn a_drive_holds_what_its_maker_says_but_for_the_straight_line() {
     }
 }
 
-/// Reads of 4 KiB at random places, so many at a time, in the order that a queue of a drive has: requests a
-/// second.
+/// Requests a second of random reads of 4 KiB at a queue depth, in the order in which a drive serves its queue.
 fn reads_per_second(drive: &str, depth: i64) -> f64 {
     let workload = table(&[
         ("kind", text("synthetic")),

@@ -57,7 +57,7 @@ fn iops(report: &Report) -> f64 {
 
 /// What data sheets and reviews say: the load, and the latency [us] or the rate [1/s] that they promise.
 enum Promise {
-    /// The median of reads or writes of so many blocks, one at a time.
+    /// The median of reads or writes, one at a time.
     Median(f64),
     /// The 99th percentile of these.
     P99(f64),
@@ -162,7 +162,7 @@ fn drive(settings: &[(&str, Value)]) -> Value {
 fn a_unit_alone_is_a_queue_with_constant_service() {
     let report = run(drive(&[]), poisson("12000/s"), 1, 1.0, 400_000);
     let times = sojourns(&report.rows);
-    // Services of 50 us; 10 us of overhead and 41 ns of interface keep nobody waiting.
+    // Services of 50 us; 10 us of overhead and 41 ns of interface keep no read waiting.
     let load: f64 = 12_000.0 * 50e-6;
     let known = 0.010_041 + 0.050 * (1.0 + load / (2.0 * (1.0 - load)));
     let (measured, within) = (mean(&times), half_width(&times));

@@ -26,7 +26,7 @@ nested!(PricedDisk);
 parameters! {
     /// A disk on offer, `[[plan.offer]]`: each of its counts in each of its layouts is a candidate.
     pub struct Offer: "offer" {
-        /// What tables and pictures call the disk. Without a name it is that of the device, its kind, or
+        /// What tables and pictures call the disk. Without a name it is the name of the device, its kind, or
         /// the name of the file with its service times.
         pub name: Option<Name> = None,
         /// The device. An offer without one has the study's `disk`.

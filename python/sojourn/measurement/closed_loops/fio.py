@@ -94,7 +94,7 @@ def engine(direct: bool) -> str:
 
 
 def run(targets: Sequence[Target], loops: Sequence[Loop], count: int, seed: Sequence[int]) -> Done:
-    """Measure closed loops until they have issued, together, so many requests or a few more.
+    """Measure closed loops until together they have issued `count` requests, or a few more.
 
     Raises:
         InputError: fio failed, did other than it was asked to, or would take too long.
@@ -127,7 +127,7 @@ def run(targets: Sequence[Target], loops: Sequence[Loop], count: int, seed: Sequ
 def _once(
     targets: Sequence[Target], jobs: Sequence[_Job], count: int, seed: Sequence[int], runs_s: float
 ) -> Done:
-    """Run fio once, for at most so many seconds."""
+    """Run fio once, for at most `runs_s` seconds."""
     text = _job_file(jobs, targets, count, seed, runs_s)
     with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
         place = Path(folder)

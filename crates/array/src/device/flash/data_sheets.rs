@@ -1,7 +1,7 @@
 //! Known solid-state drives: what data sheets and reviews say of them as defaults.
 //!
 //! What none says is derived by these rules, and said where it is used: `read` is the latency of a small
-//! random read less that of a small write; `overhead` the latter less `command`, which is one by the most
+//! random read less the latency of a small write; `overhead` the latter less `command`, which is one by the most
 //! IOPS; `amplification` the sequential writes over the steady random writes, in bytes a second; `units` the
 //! least number that programs at `write_rate`.
 
@@ -146,7 +146,7 @@ drive! {
     /// sequence, 900,000 random reads and 200,000 writes of 4 KiB a second (heise online, ComputerBase,
     /// May 2020, its form U.2). Latencies of 80 and 30 us at depth 1 are of the data sheet of its model of 1.92 TB, as
     /// quoted by ublk-disksim. 450 us at most to program (AnandTech, August 2019, on this flash); the
-    /// spread of reads is that of TLC's three kinds of pages, 58, 78 and 107 us (Melded Pages, HotStorage
+    /// spread of reads follows TLC's three kinds of pages, 58, 78 and 107 us (Melded Pages, HotStorage
     /// 2020), scaled. Pages of 16 KiB, 96 units are derived.
     Pm9a3: "PM9A3" {
         capacity: Bytes(3_840_000_000_000),

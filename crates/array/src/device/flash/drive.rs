@@ -138,13 +138,13 @@ impl Ssd {
         self.interface.span(bytes).max(self.command)
     }
 
-    /// How long a unit takes to hand over so many bytes.
+    /// How long a unit takes to hand over `bytes`.
     #[inline]
     fn hands_over(&self, bytes: u64) -> Span {
         self.unit_rate.map_or(Span::ZERO, |rate| rate.span(bytes))
     }
 
-    /// How many bytes are programmed for a write of so many.
+    /// How many bytes are programmed for a write of `bytes`.
     #[inline]
     fn programmed(&self, bytes: u64) -> f64 {
         bytes.next_multiple_of(self.indirection) as f64 * self.amplification
@@ -169,7 +169,7 @@ impl Ssd {
         })
     }
 
-    /// A read of so many bytes, whose first page takes `first` to be read, comes to the units at `now`;
+    /// A read of `bytes`, whose first page takes `first` to be read, comes to the units at `now`;
     /// when it ends.
     fn read(&self, inside: &mut Inside, now: Time, bytes: u64, first: Span) -> Time {
         let Inside { units, draws: Draws { units: places, reads, programs }, .. } = inside;
@@ -190,7 +190,7 @@ impl Ssd {
         ended
     }
 
-    /// A write of so many bytes comes to the cache at `now`; when it is there.
+    /// A write of `bytes` comes to the cache at `now`; when it is there.
     fn write(&self, inside: &mut Inside, now: Time, bytes: u64) -> Time {
         let Inside { units, next, filled, programs, room, draws, .. } = inside;
         let to_program = self.programmed(bytes);

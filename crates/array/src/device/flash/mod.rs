@@ -35,7 +35,7 @@ parameters! {
         /// How fast bytes pass the interface: a data sheet's sequential reads.
         pub interface: Rate,
         /// How long a unit takes to read, but for handing over: the median. A data sheet's latency of
-        /// a small random read, less that of a small write.
+        /// a small random read, less its latency of a small write.
         pub read: Span,
         /// The time within which 99 of 100 such reads are done; by default all take the median. Times
         /// between are lognormal.

@@ -43,7 +43,7 @@ impl Arms {
         ((access.at / self.blocks) as usize).min(self.count - 1)
     }
 
-    /// The first block of an access among those of its arm. An access that goes on into the next part is
+    /// The first block of an access, counted from the first block of its arm. An access that goes on into the next part is
     /// moved back, so that one arm does all of it.
     #[inline]
     pub(super) fn within(&self, access: &Access) -> u64 {

@@ -162,7 +162,7 @@ drive! {
     /// Seagate Exos X24, 24 TB, 7200 rpm, ten platters, 285 MB/s at most (Blocks & Files, October 2023).
     /// The outermost track holds what passes at this rate in a rotation and a switch to the next track,
     /// the innermost half of it (as on the Exos 10E2400, 266 to 130 MB/s, and the Constellation.2), and
-    /// 648,940 cylinders hold the capacity. Seeks are those of older models: to the next track of the Ultrastar
+    /// 648,940 cylinders hold the capacity. Seeks are taken from older models: to the next track of the Ultrastar
     /// DC HC310, on average of the Ultrastar He10. Its data sheet promises 168 random reads of 4 KiB a second
     /// at depth 16 without its cache.
     ExosX24: "ExosX24" {
