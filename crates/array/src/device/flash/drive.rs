@@ -31,7 +31,7 @@ pub struct Ssd {
     emptied: Span,
     /// The most pages that wait for one unit: twice its part of that, so that it is what all units
     /// together program that holds writes back, unless reads keep a unit from it.
-    backlog: u32,
+    backlog: u64,
     depth: usize,
     /// Bytes in a block.
     block: u64,
@@ -43,7 +43,7 @@ pub struct Inside {
     controller: Line,
     units: Box<[Unit]>,
     /// The unit that programs the next page, and the bytes of the page that is not full yet.
-    next: usize,
+    next: u64,
     filled: f64,
     /// What was written, as it can be programmed at the rate of all units together.
     programs: Line,
@@ -126,7 +126,7 @@ impl Ssd {
             amplification: sheet.amplification,
             indirection: sheet.indirection.0,
             emptied: sheet.write_rate.span(cache as u64),
-            backlog: (2.0 * cache / sheet.all_units().0 as f64).ceil() as u32,
+            backlog: (2.0 * cache / sheet.all_units().0 as f64).ceil() as u64,
             depth: sheet.depth.into(),
             block,
         }
@@ -197,14 +197,16 @@ impl Ssd {
         let programmed = programs.pass(now, self.write_rate.span(to_program as u64));
         *room = (*room).max(Time::from_ps(programmed.ps().saturating_sub(self.emptied.ps())));
         *filled += to_program;
-        while *filled >= self.page as f64 {
-            *filled -= self.page as f64;
-            let count = units.len();
-            let unit = &mut units[*next];
-            *next = if *next + 1 == count { 0 } else { *next + 1 };
-            unit.program(now, || self.program.at(draws.programs.next()));
+        let (count, page) = (u64::from(self.units), self.page as f64);
+        let pages = (*filled / page) as u64;
+        *filled -= pages as f64 * page;
+        for turn in 0..pages.min(count) {
+            let here = (pages - turn).div_ceil(count);
+            let unit = &mut units[((*next + turn) % count) as usize];
+            unit.program(now, here, || self.program.at(draws.programs.next()));
             *room = (*room).max(unit.has_room(self.backlog, self.means[1]));
         }
+        *next = (*next + pages) % count;
         now.max(*room)
     }
 }

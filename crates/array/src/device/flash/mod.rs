@@ -77,7 +77,8 @@ parameters! {
 const MOST_UNITS: u16 = 4096;
 /// The longest time of a part of an access.
 const LONGEST: Span = Span::from_s(1);
-/// The largest page: 1 MiB.
+/// The smallest page, and the largest: 1 MiB.
+const SMALLEST_PAGE: Bytes = Bytes(512);
 const LARGEST_PAGE: Bytes = Bytes(1 << 20);
 /// The slowest interface: 1 Mb/s, on which the longest accesses still end.
 const SLOWEST: Rate = Rate::new(1_000_000).expect("a million is not zero");
@@ -109,8 +110,8 @@ impl Check for Flash {
             }
         }
         for (key, size) in [("page", self.page), ("indirection", self.indirection)] {
-            if !(1..=LARGEST_PAGE.0).contains(&size.0) {
-                let expected = format!("a size from \"1B\" to \"{LARGEST_PAGE}\"");
+            if !(SMALLEST_PAGE.0..=LARGEST_PAGE.0).contains(&size.0) {
+                let expected = format!("a size from \"{SMALLEST_PAGE}\" to \"{LARGEST_PAGE}\"");
                 return Err(Refusal::of(&size, expected).under(key));
             }
         }

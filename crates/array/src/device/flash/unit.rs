@@ -10,7 +10,7 @@ pub(super) struct Unit {
     /// What is left of the program under way, or of one that was suspended.
     program: Span,
     /// How many pages wait behind it to be programmed.
-    waiting: u32,
+    waiting: u64,
     /// How long it was busy up to that moment.
     busy: Span,
 }
@@ -63,21 +63,21 @@ impl Unit {
         self.at
     }
 
-    /// A page comes at `now` to be programmed.
-    pub(super) fn program(&mut self, now: Time, next: impl FnMut() -> Span) {
+    /// Pages come at `now` to be programmed.
+    pub(super) fn program(&mut self, now: Time, pages: u64, next: impl FnMut() -> Span) {
         self.go_on(now, next);
-        self.waiting += 1;
+        self.waiting += pages;
     }
 
     /// When no more than `most` pages are left to be programmed, each of which takes `each`, if no more
     /// reads come; [`Time::ZERO`] where it is so already.
-    pub(super) fn has_room(&self, most: u32, each: Span) -> Time {
+    pub(super) fn has_room(&self, most: u64, each: Span) -> Time {
         let under_way = self.program > Span::ZERO;
-        match (self.waiting + u32::from(under_way)).checked_sub(most) {
+        match (self.waiting + u64::from(under_way)).checked_sub(most) {
             None | Some(0) => Time::ZERO,
             Some(over) => {
                 let first = if under_way { self.program } else { each };
-                self.at + first + each * u64::from(over - 1)
+                self.at + first + each * (over - 1)
             }
         }
     }
@@ -95,8 +95,8 @@ mod tests {
     fn reads_come_before_programs_that_have_not_begun() {
         let mut unit = Unit::default();
         let each = || Span::from_us(500);
-        unit.program(us(0), each);
-        unit.program(us(0), each);
+        unit.program(us(0), 1, each);
+        unit.program(us(0), 1, each);
         // 100 us into the first program, which it waits for; the second begins behind the read.
         assert_eq!(unit.read(us(100), Span::from_us(50), Span::MAX, each), us(550));
         assert_eq!(unit.read(us(120), Span::from_us(50), Span::MAX, each), us(600));
@@ -109,7 +109,7 @@ mod tests {
     fn a_suspended_program_goes_on_where_it_was() {
         let mut unit = Unit::default();
         let (each, suspend) = (|| Span::from_us(500), Span::from_us(20));
-        unit.program(us(0), each);
+        unit.program(us(0), 1, each);
         assert_eq!(unit.read(us(100), Span::from_us(50), suspend, each), us(170));
         // 380 us are left, until 550 us.
         assert_eq!(unit.read(us(545), Span::from_us(50), suspend, each), us(600));
@@ -121,13 +121,13 @@ mod tests {
         let mut unit = Unit::default();
         let each = Span::from_us(500);
         for _ in 0..3 {
-            unit.program(us(0), || each);
+            unit.program(us(0), 1, || each);
         }
         assert_eq!(unit.has_room(3, each), Time::ZERO);
         assert_eq!(unit.has_room(2, each), us(500));
-        unit.program(us(100), || each);
+        unit.program(us(100), 1, || each);
         assert_eq!(unit.has_room(2, each), us(1000));
-        unit.program(us(1000), || each);
+        unit.program(us(1000), 1, || each);
         assert_eq!(unit.has_room(3, each), Time::ZERO);
     }
 }
