@@ -109,7 +109,7 @@ impl Check for ArrayCase {
         }
         let positioning = self.positioning();
         let mechanical = positioning.is_mechanical();
-        if !self.scheduling.fits(mechanical) {
+        if self.disk.is_hard_disk() && !self.scheduling.fits(mechanical) {
             let given = Value::Text(self.scheduling.name().to_owned());
             let here = positioning.name();
             let there = if mechanical { "independent" } else { "mechanical" };
@@ -276,6 +276,13 @@ impl ArrayCase {
         let blocks = match self.has_addresses() {
             true => {
                 let of_disk = self.disk.blocks(block).map_err(under_disk)?;
+                if of_disk < self.disk.arms() as u64 {
+                    let expected = match self.disk.arms() {
+                        1 => "a block that is no larger than a disk",
+                        _ => "a block that is no larger than what an arm of a disk reaches",
+                    };
+                    return Err(Refusal::of(&self.block(), expected).under("block"));
+                }
                 if of_disk < self.stripe.get().into() {
                     let expected = format!("at most {of_disk} blocks, as many as a disk has");
                     return Err(Refusal::of(&self.stripe, expected).under("stripe"));
@@ -327,7 +334,7 @@ impl ArrayCase {
         if model.depends_on_load() {
             return Known::nothing("no formula: accesses that are served together slow each other");
         }
-        let load = self.offered_share(model, workload);
+        let load = self.offered_load(model, workload);
         if model.arms() > 1 {
             return Known::nothing("no formula: disks have several arms").with_load(load);
         }
@@ -345,12 +352,11 @@ impl ArrayCase {
         known.with_load(load)
     }
 
-    /// The share of the time for which the busiest disk has work, where it can be computed.
-    fn offered_share<M: ServiceModel>(&self, model: &M, workload: &workload::Ready) -> Option<f64> {
+    /// The load of the disks, where it can be computed.
+    fn offered_load<M: ServiceModel>(&self, model: &M, workload: &workload::Ready) -> Option<Load> {
         let offered = workload.offered().filter(|_| self.join == Join::ForkJoin)?;
         // On platters a write that comes back to what it read takes less than any other.
-        let load = Load { layout: &self.layout, comes_back: !M::REMEMBERS };
-        load.share(&offered, |op, blocks| model.work(op, blocks))
+        Load::of(&self.layout, !M::REMEMBERS, &offered, |op, blocks| model.work(op, blocks))
     }
 }
 

@@ -86,9 +86,10 @@ impl ArrayCase {
     /// Why the places of a trace's requests change no service, where that is so.
     pub(crate) fn unseen_trace(&self) -> Option<String> {
         let because = self.ignores_places().filter(|_| self.workload.is_replayed())?;
+        let what = if self.disk.arms() > 1 { "disks and their arms" } else { "disks" };
         Some(format!(
             "with {because}, a request takes as long wherever it goes: the trace's places only choose \
-             disks"
+             {what}"
         ))
     }
 
@@ -99,7 +100,8 @@ impl ArrayCase {
             because.push_str("; positioning = \"mechanical\" does");
         }
         if part.places.are_local() {
-            let expected = format!("uniform, or anywhere, for {because}");
+            let others = if self.disk.arms() > 1 { "" } else { ", or anywhere," };
+            let expected = format!("uniform{others} for {because}");
             let given = Value::Text(part.places.name().to_owned());
             return Some(Refusal::value(&given, expected).under("places"));
         }

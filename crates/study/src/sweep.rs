@@ -250,7 +250,7 @@ fn label(table: &Table, values: &[Value]) -> Value {
     let alike: Vec<_> = values.iter().filter_map(alike).collect();
     let mut words: Vec<String> = name(table).iter().map(bare).collect();
     if alike.len() > 1 || words.is_empty() {
-        for setting in flat(table) {
+        for setting in flat(table).into_iter().filter(|(key, _)| key != "name") {
             if alike.len() == 1 || alike.iter().any(|other| !other.contains(&setting)) {
                 words.push(format!("{}={}", setting.0, bare(&setting.1)));
             }

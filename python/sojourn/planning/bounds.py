@@ -60,7 +60,9 @@ def known(
         exact=exact is not None,
         utilisation=computed_load(figures),
     )
-    return _judged(candidate, capacity_bytes, target)
+    found = figures.get("busiest_offered_utilisation")
+    busiest = None if found is None else float(found)
+    return _judged(candidate, capacity_bytes, busiest, target)
 
 
 def computed_load(figures: Mapping[str, Value]) -> float | None:
@@ -69,11 +71,13 @@ def computed_load(figures: Mapping[str, Value]) -> float | None:
     return next(found, None)
 
 
-def _judged(candidate: Candidate, capacity_bytes: int | None, target: Target) -> Candidate:
+def _judged(
+    candidate: Candidate, capacity_bytes: int | None, busiest: float | None, target: Target
+) -> Candidate:
     own, load, least = candidate.capacity_bytes, candidate.utilisation, candidate.least_ps
     if capacity_bytes is not None and own is not None and own < capacity_bytes:
         return replace(candidate, verdict=SMALL, why="holds too little")
-    if load is not None and load >= 1:
+    if max(load or 0, busiest or 0) >= 1:
         return replace(candidate, verdict=OVERLOADED, why=OVERLOAD)
     if least is not None and target.excludes(least):
         return replace(candidate, verdict=SLOW, why=_why_slow(target, exact=candidate.exact))

@@ -83,8 +83,12 @@ def paths_of(short: str, parameters: Iterable[str]) -> list[str]:
     """The parameters that a short name may mean: those that end in it, else tables of that name."""
     known = [*parameters]
     ending = [path for path in known if f".{path}".endswith(f".{short}")]
-    tables = (f".{short}.name", f".{short}.kind")
-    return ending or [path for path in known if f".{path}".endswith(tables)]
+    if ending:
+        return ending
+    kinds = [path for path in known if f".{path}".endswith(f".{short}.kind")]
+    names = [path for path in known if f".{path}".endswith(f".{short}.name")]
+    # What has a kind may have a name beside it.
+    return kinds + [path for path in names if f"{path.removesuffix('name')}kind" not in kinds]
 
 
 def groups(ledger: Ledger, columns: Sequence[Column]) -> dict[Key, list[Record]]:

@@ -102,8 +102,8 @@ pub enum PositioningCost {
     None,
 }
 
-/// The parts of a device that accesses may wait for one after another, at most.
-pub(crate) const PARTS: usize = 3;
+/// The parts of a device that accesses may wait for, at most.
+pub(crate) const PARTS: usize = 4;
 
 /// How the devices of an array, all alike, serve accesses.
 ///
@@ -186,7 +186,7 @@ pub trait ServiceModel: Sized {
     fn work(&self, op: Op, blocks: u32) -> Option<[f64; PARTS]> {
         let times = self.service_times().filter(|_| !self.depends_on_load())?;
         let mean = times.moments(op, Moments::constant(blocks.into())).mean;
-        Some([mean / (self.servers() * self.arms()) as f64, 0.0, 0.0])
+        Some([mean / (self.servers() * self.arms()) as f64, 0.0, 0.0, 0.0])
     }
 
     /// The service times as formulas need them; none where a service depends on those before it.

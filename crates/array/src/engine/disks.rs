@@ -65,13 +65,14 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// The time that each disk was busy until `until`.
+    /// The time that each disk was busy until `until`: of several arms the busiest.
     pub(super) fn busy(&self, until: Time) -> Vec<Span> {
         let busy = |servers: &[Station<M>]| {
             let sum = servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
             self.model.busy(&servers[0].state, sum / servers.len() as u64, until)
         };
-        self.stations.chunks(self.arms * self.servers).map(busy).collect()
+        let queues: Vec<Span> = self.stations.chunks(self.servers).map(busy).collect();
+        queues.chunks(self.arms).filter_map(|arms| arms.iter().max().copied()).collect()
     }
 
     /// Ends all that is served at `now`, so that no disk was busy after that.

@@ -4,7 +4,8 @@ use super::distribution::{Distribution, Join, QueueArrivals, distribution};
 use super::forks::Unlike;
 use super::queue::Queue;
 use super::{
-    Bulks, Fork, FormulaInput, Law, Loop, exponential, mean_value_analysis, one_server, waiting,
+    Bulks, Fork, FormulaInput, Law, Load, Loop, exponential, mean_value_analysis, one_server,
+    waiting,
 };
 use crate::Moments;
 use crate::device::{Op, ServiceTimes};
@@ -15,9 +16,8 @@ use sojourn_core::parameters::Value;
 pub struct Known {
     /// The share of the time that each disk is busy; in split-merge that the array is.
     pub utilisation: Option<f64>,
-    /// The share of the time for which the busiest part of the busiest disk has work, where that is known
-    /// without a formula for the queue.
-    load: Option<f64>,
+    /// The load of the disks, where that is known without a formula for the queue.
+    load: Option<Load>,
     /// The mean sojourn time, exactly, in picoseconds.
     pub exact: Option<f64>,
     /// A lower bound of the mean, in picoseconds.
@@ -63,7 +63,7 @@ impl Known {
     }
 
     /// These results beside a load.
-    pub(crate) fn with_load(self, load: Option<f64>) -> Known {
+    pub(crate) fn with_load(self, load: Option<Load>) -> Known {
         Known { load, ..self }
     }
 
@@ -268,7 +268,8 @@ impl Known {
     /// The totals of a run that these are; none of a default.
     pub fn totals(&self) -> impl Iterator<Item = (String, Value)> {
         let numbers = [
-            ("offered_utilisation", self.utilisation.or(self.load)),
+            ("offered_utilisation", self.utilisation.or(self.load.map(|load| load.mean))),
+            ("busiest_offered_utilisation", self.load.map(|load| load.busiest)),
             ("exact_mean_sojourn_ps", self.exact),
             ("least_mean_sojourn_ps", self.least),
             ("most_mean_sojourn_ps", self.most),

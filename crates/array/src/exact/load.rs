@@ -5,50 +5,57 @@ use super::forks::MOST_WAYS;
 use crate::device::{Op, PARTS};
 use crate::layout::{AccessPlan, Layout};
 
-/// The requests that make up a load, as disks see them.
-pub(crate) struct Load<'a> {
-    /// How requests are spread over disks.
-    pub(crate) layout: &'a Layout,
-    /// Whether an access of a later phase is as much work as any other.
-    pub(crate) comes_back: bool,
+/// The share of the time for which the busiest part of a disk has work. Above one, more comes than is
+/// served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// On average over all disks, also those that have failed.
+    pub mean: f64,
+    /// Of the busiest disk.
+    pub busiest: f64,
 }
 
-impl Load<'_> {
-    /// The share of the time for which the busiest part of the busiest disk has work: above one, more
-    /// comes than is served. `work` says for how many picoseconds an access keeps each part. None where that is
-    /// not known, and where requests differ in size.
-    pub(crate) fn share(
-        &self,
+impl Load {
+    /// The load of the disks of a layout. `work` says for how many picoseconds an access keeps each part
+    /// of its disk; `comes_back`, whether an access of a later phase is as much work as any other. None
+    /// where that is not known, and where requests differ in size.
+    pub(crate) fn of(
+        layout: &Layout,
+        comes_back: bool,
         offered: &Offered,
         work: impl Fn(Op, u32) -> Option<[f64; PARTS]>,
-    ) -> Option<f64> {
+    ) -> Option<Load> {
         let Offered { rate, blocks, reads, .. } = *offered;
         if blocks.varies() {
             return None;
         }
-        let mut busy = vec![[0.0; PARTS]; self.layout.disks()];
-        let mut plan = AccessPlan::new(self.layout.disks());
+        let mut disks = vec![[0.0; PARTS]; layout.disks()];
+        let mut plan = AccessPlan::new(layout.disks());
         for (op, share) in [(Op::Read, reads), (Op::Write, 1.0 - reads)] {
             if share == 0.0 {
                 continue;
             }
-            let ways = self.layout.ways(op);
+            let ways = layout.ways(op);
             if ways > MOST_WAYS {
                 return None;
             }
             for way in 0..ways {
-                self.layout.lay(op, blocks.mean as u32, way, &mut plan);
-                if plan.phases() > 1 && !self.comes_back {
+                layout.lay(op, blocks.mean as u32, way, &mut plan);
+                if plan.phases() > 1 && !comes_back {
                     return None;
                 }
                 for access in plan.accesses() {
                     let parts = work(access.op, access.blocks)?;
-                    for (sum, part) in busy[usize::from(access.disk)].iter_mut().zip(parts) {
+                    let sums = &mut disks[usize::from(access.disk)];
+                    for (sum, part) in sums.iter_mut().zip(parts) {
                         *sum += rate * share / ways as f64 * part;
                     }
                 }
             }
         }
-        busy.iter().flatten().copied().reduce(f64::max)
+        let loads = disks.iter().map(|parts| parts.iter().copied().fold(0.0, f64::max));
+        let loads: Vec<f64> = loads.collect();
+        let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+        Some(Load { mean, busiest: loads.into_iter().reduce(f64::max)? })
     }
 }

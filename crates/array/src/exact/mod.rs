@@ -16,7 +16,7 @@ pub use exponential::{bounds, mean_value_analysis, nelson_tantawi, two_servers, 
 pub use forks::Fork;
 pub use known::Known;
 pub use law::Law;
-pub(crate) use load::Load;
+pub use load::Load;
 pub use one_server::{Bulks, one_server, waiting};
 
 use crate::Moments;

@@ -157,3 +157,31 @@ fn tenants_keep_their_own() {
     let cycle = (mean(&backup) + 10.0) / 1e3;
     assert!((backup.len() as f64 * cycle / seconds - 1.0).abs() < 0.01, "{}", backup.len());
 }
+
+/// More comes than is served, and the drive's own order passes over what is far: the run ends all the same.
+#[test]
+fn a_run_ends_though_requests_are_always_passed() {
+    let tenant = |name: &str, arrivals: Value| {
+        table(&[
+            ("name", text(name)),
+            ("arrivals", arrivals),
+            ("blocks", Value::Int(1)),
+            ("places", table(&[("kind", text("near"))])),
+        ])
+    };
+    let open = table(&[("kind", text("poisson")), ("rate", text("2000/s"))]);
+    let workload = table(&[
+        ("kind", text("tenants")),
+        ("requests", Value::Int(500)),
+        ("warmup", Value::Int(0)),
+        ("tenant", Value::List(vec![tenant("open", open), tenant("loop", closed(4, "0s"))])),
+    ]);
+    let parts = [
+        ("layout", text("single")),
+        ("positioning", text("mechanical")),
+        ("scheduling", text("satf")),
+        ("workload", workload),
+    ];
+    let report = report(&parts, 1);
+    assert_eq!(sojourns(&report.rows).len(), 500);
+}

@@ -41,7 +41,7 @@ fn of_reads(report: &Report) -> Vec<f64> {
     times.filter(|(_, code)| names[usize::from(**code)] == "read").map(|(time, _)| time).collect()
 }
 
-/// The share of `values` from which on they are as large as the one returned.
+/// The value below which a share of `values` lies.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -236,6 +236,22 @@ fn share(stream: &mut Stream) -> f64 {
     stream.below(1 << 53) as f64 / (1_u64 << 53) as f64
 }
 
+/// Programs that differ in length keep no other unit waiting: a write goes to one that has room.
+#[test]
+fn a_slow_program_holds_up_no_other_unit() {
+    for p99 in ["400us", "1ms", "4ms"] {
+        let settings = [
+            ("units", Value::Int(64)),
+            ("write_rate", text("500MB/s")),
+            ("interface", text("3GB/s")),
+            ("program_p99", text(p99)),
+        ];
+        let report = run(drive(&settings), closed(256), 1, 0.0, 40_000);
+        let rate = iops(&report) * 4096.0 / 1e6;
+        assert!((rate / 500.0 - 1.0).abs() < 0.03, "{p99}: {rate}");
+    }
+}
+
 /// What a unit of the twin does.
 #[derive(Clone, Copy, PartialEq)]
 enum Doing {
@@ -325,7 +341,8 @@ fn rows_of_both_engines_are_equal() {
                 ("blocks", Value::Int(3)),
                 ("reads", Value::Float(0.7)),
             ]);
-            let layout = table(&[("kind", text("raid10")), ("disks", Value::Int(4))]);
+            let failed = ("failed", Value::Int(1));
+            let layout = table(&[("kind", text("raid10")), ("disks", Value::Int(4)), failed]);
             let parts = [
                 ("disk", text(disk)),
                 ("layout", layout),

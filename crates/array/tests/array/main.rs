@@ -11,6 +11,7 @@ mod effects;
 mod erasure;
 mod exact;
 mod flash;
+mod loads;
 mod mechanical;
 mod parity;
 mod plans;

@@ -91,7 +91,7 @@ pub struct State {
 }
 
 /// A lognormal law: its quantiles and its mean.
-fn lognormal(median: Span, p99: Option<Span>) -> (Arc<Quantiles>, Span) {
+pub(super) fn lognormal(median: Span, p99: Option<Span>) -> (Arc<Quantiles>, Span) {
     let normal = Normal::standard();
     let median = median.ps() as f64;
     let spread = p99.map_or(0.0, |p99| libm::log(p99.ps() as f64 / median));
@@ -200,13 +200,18 @@ impl Ssd {
         let (count, page) = (u64::from(self.units), self.page as f64);
         let pages = (*filled / page) as u64;
         *filled -= pages as f64 * page;
+        let mut program = || self.program.at(draws.programs.next());
         for turn in 0..pages.min(count) {
             let here = (pages - turn).div_ceil(count);
-            let unit = &mut units[((*next + turn) % count) as usize];
-            unit.program(now, here, || self.program.at(draws.programs.next()));
-            *room = (*room).max(unit.has_room(self.backlog, self.means[1]));
+            // The next one, unless it has all that it may have and another one has not.
+            let others = (0..count).map(|other| ((*next + other) % count) as usize);
+            let free =
+                others.clone().find(|&unit| units[unit].left(now, &mut program) < self.backlog);
+            let chosen = free.unwrap_or(*next as usize);
+            units[chosen].program(now, here, &mut program);
+            *room = (*room).max(units[chosen].has_room(self.backlog, self.means[1]));
+            *next = (chosen as u64 + 1) % count;
         }
-        *next = (*next + pages) % count;
         now.max(*room)
     }
 }
@@ -255,25 +260,24 @@ impl ServiceModel for Ssd {
     }
 
     fn longest(&self, blocks: u32) -> f64 {
-        // As many such accesses as it takes in at once may be before it, all on the same units.
         let bytes = u64::from(blocks) * self.block;
         let rounds = (bytes.div_ceil(self.page) as f64 / f64::from(self.units)).ceil();
         let page = self.read.longest() + self.hands_over(self.page).ps() as f64;
         let reads = page * rounds + self.program.longest();
         let writes = self.write_rate.span(self.programmed(bytes) as u64).ps() as f64;
-        let one = self.controls(bytes).ps() as f64 + reads.max(writes);
-        one * self.depth as f64 + self.overhead.ps() as f64
+        (self.overhead + self.controls(bytes)).ps() as f64 + reads.max(writes)
     }
 
     fn servers(&self) -> usize {
         self.depth
     }
 
-    fn busy(&self, state: &State, _: Span, until: Time) -> Span {
+    fn busy(&self, state: &State, slots: Span, until: Time) -> Span {
         let Some(inside) = &state.inside else { return Span::ZERO };
         let units = inside.units.iter().fold(Span::ZERO, |sum, unit| sum + unit.busy(until));
         let lines = inside.controller.busy(until).max(inside.programs.busy(until));
-        lines.max(units / u64::from(self.units))
+        // All that it takes in at once may be under way though no part is busy.
+        lines.max(units / u64::from(self.units)).max(slots)
     }
 
     fn work(&self, op: Op, blocks: u32) -> Option<[f64; PARTS]> {
@@ -290,6 +294,9 @@ impl ServiceModel for Ssd {
             Op::Write => self.means[1],
         };
         let units = pages * page.ps() as f64 / f64::from(self.units);
-        Some([self.controls(bytes).ps() as f64, programs.ps() as f64, units])
+        let controls = self.controls(bytes);
+        let alone = self.overhead + controls + if op == Op::Read { page } else { Span::ZERO };
+        let slots = alone.ps() as f64 / self.depth as f64;
+        Some([controls.ps() as f64, programs.ps() as f64, units, slots])
     }
 }

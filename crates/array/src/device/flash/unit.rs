@@ -63,6 +63,12 @@ impl Unit {
         self.at
     }
 
+    /// How many pages are left to be programmed at `now`.
+    pub(super) fn left(&mut self, now: Time, next: impl FnMut() -> Span) -> u64 {
+        self.go_on(now, next);
+        self.waiting + u64::from(self.program > Span::ZERO)
+    }
+
     /// Pages come at `now` to be programmed.
     pub(super) fn program(&mut self, now: Time, pages: u64, next: impl FnMut() -> Span) {
         self.go_on(now, next);

@@ -58,7 +58,7 @@ impl Check for Zoned {
             return Err(Refusal::of(&self.head_switch, expected).under("head_switch"));
         }
         if !self.heads.is_multiple_of(self.actuators) {
-            let expected = format!("a number that divides the {} heads", self.heads);
+            let expected = format!("a number that divides heads = {}", self.heads);
             return Err(Refusal::of(&self.actuators, expected).under("actuators"));
         }
         if self.sector.0 == 0 {

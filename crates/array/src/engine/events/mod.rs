@@ -171,7 +171,8 @@ impl<'a, M: ServiceModel, S: Sink> Engine<'a, M, S> {
     }
 
     /// The sink, and the totals of a run that is over.
-    fn ended(self) -> (S, AccessCounts) {
+    fn ended(mut self) -> (S, AccessCounts) {
+        self.disks.stop(self.ended);
         let counts = AccessCounts {
             rebuilt: self.rebuild.map_or(Rebuilt::default(), |rebuild| rebuild.done),
             busy: self.disks.busy(self.ended),
