@@ -17,6 +17,8 @@ const REASONS: &[(&str, &str, &str)] = &[
     ("controller", "overhead", "a closed loop at disks that are always busy hides it"),
     ("raid1", "failed", "while both disks are busy, one of them is later each time"),
     ("erasure", "failed", "while disks are busy, those that are later each time decide"),
+    ("raid5", "done", "a drive has writes in its cache before the reads beside them are done"),
+    ("raid6", "done", "a drive has writes in its cache before the reads beside them are done"),
     ("hot", "start", "a part may lie elsewhere on disks that all hold of it"),
     ("rebuild", "chunk", "a rebuild that ends before the first request meets none"),
     ("rebuild", "gap", "a rebuild that ends before the first request meets none"),
