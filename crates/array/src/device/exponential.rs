@@ -2,12 +2,12 @@
 
 use super::chances::evenly;
 use super::{
-    DeviceContext, Kind, MOST_SERVERS, Name, Op, Plain, Service, ServiceModel, ServiceStart,
+    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
     ServiceTimes, Task, WithDevice,
 };
 use crate::Moments;
 use crate::layout::Access;
-use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::parameters::{Check, Name, Refusal};
 use sojourn_core::{Span, Streams, parameters};
 
 parameters! {

@@ -3,13 +3,13 @@
 
 use super::chances::evenly;
 use super::{
-    DeviceContext, Kind, MOST_SERVERS, Name, Op, Plain, Service, ServiceModel, ServiceStart,
+    DeviceContext, Kind, MOST_SERVERS, Op, Plain, Service, ServiceModel, ServiceStart,
     ServiceTimes, Task, WithDevice,
 };
 use crate::Moments;
 use crate::layout::Access;
 use sojourn_core::files::{rows, text};
-use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::parameters::{Check, Name, Refusal, Value};
 use sojourn_core::{Span, Streams, parameters};
 use std::num::NonZeroU32;
 use std::sync::Arc;

@@ -5,14 +5,12 @@ mod exponential;
 pub mod flash;
 pub mod hdd;
 mod measured;
-mod name;
 mod quantiles;
 mod service;
 
 pub(crate) use chances::Chances;
 pub use exponential::{Exponential, Memoryless};
 pub use measured::{Empirical, Measured};
-pub use name::Name;
 pub(crate) use service::PARTS;
 pub use service::{
     Awaited, Found, InOrder, Plain, PositioningCost, Service, ServiceModel, ServiceStart,

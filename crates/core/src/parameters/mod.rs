@@ -9,6 +9,7 @@
 //! [`Refusal`] into a message with file and line.
 
 mod declare;
+mod name;
 mod setting;
 mod shape;
 mod value;
@@ -16,6 +17,7 @@ mod value;
 pub use declare::{
     default_text, kind_of, known_keys, read_field, read_part, read_within, unknown_kind,
 };
+pub use name::Name;
 pub use setting::{Ranged, Setting};
 pub use shape::Shape;
 pub use value::{Refusal, Table, Value, element};

@@ -1,8 +1,7 @@
 //! Disks on offer: the tables `plan.offer`, each with a name, counts, layouts and a price.
 
 use crate::model::MODELS;
-use sojourn_array::device::Name;
-use sojourn_core::parameters::{Check, Entry, Field, Refusal, Setting, Shape, Table, Value};
+use sojourn_core::parameters::{Check, Entry, Field, Name, Refusal, Setting, Shape, Table, Value};
 use sojourn_core::{Bytes, nested, parameters};
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -6,8 +6,8 @@
 //! least number that programs at `write_rate`.
 
 use super::{Flash, MOST_UNITS};
-use crate::device::{DeviceContext, Kind, MOST_SERVERS, Name, WithDevice};
-use sojourn_core::parameters::{Check, Refusal};
+use crate::device::{DeviceContext, Kind, MOST_SERVERS, WithDevice};
+use sojourn_core::parameters::{Check, Name, Refusal};
 use sojourn_core::{Bytes, Rate, Span, parameters};
 
 /// Declares a drive: the parameters of [`Flash`], each with this drive's value.
@@ -118,7 +118,7 @@ macro_rules! drive {
 
 /// So many megabytes a second.
 const fn mb_per_s(megabytes: u64) -> Rate {
-    Rate::new(megabytes * 8_000_000).expect("it is above zero")
+    Rate::new(megabytes * 8_000_000).expect("a drive's rate is above zero")
 }
 
 const KIB: u64 = 1 << 10;

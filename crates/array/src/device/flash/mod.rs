@@ -7,8 +7,8 @@ mod unit;
 pub use data_sheets::{D5P5336, M7300Pro, Pm9a3, S4500};
 pub use drive::{Inside, Ssd};
 
-use super::{DeviceContext, Kind, MOST_SERVERS, Name, WithDevice};
-use sojourn_core::parameters::{Check, Refusal};
+use super::{DeviceContext, Kind, MOST_SERVERS, WithDevice};
+use sojourn_core::parameters::{Check, Name, Refusal};
 use sojourn_core::{Bytes, Rate, Span, parameters};
 
 parameters! {

@@ -2,8 +2,7 @@
 
 use super::zoned::MOST_ARMS;
 use super::{DataSheet, Rotation, Track, Zoned};
-use crate::device::Name;
-use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::parameters::{Check, Name, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 
 /// Declares a drive: the parameters of [`Zoned`], each with this drive's value.

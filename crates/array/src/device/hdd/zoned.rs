@@ -5,8 +5,8 @@ use super::{DataSheet, Rotation, Track};
 use crate::Moments;
 use crate::device::chances::evenly;
 use crate::device::quantiles::Quantiles;
-use crate::device::{Name, Op, ServiceTimes};
-use sojourn_core::parameters::{Check, Refusal};
+use crate::device::{Op, ServiceTimes};
+use sojourn_core::parameters::{Check, Name, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! The name of a device in tables, legends and plans.
+//! A name that stands in tables and legends.
 
-use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
+use super::{Refusal, Setting, Shape, Value};
 
-/// A name that a study gives a device, without the space around it.
+/// A name that a study gives a part, without the space around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name(String);
 
