@@ -15,7 +15,8 @@ parameters! {
     /// Several tenants that share the array: each has separate sizes, operations and places, and sends requests in
     /// a closed loop or by open arrivals. Rows have a column `tenant`: `sojourn show RUN --by tenant`.
     /// The array is empty at first; the first requests, of whichever tenant, have no rows, those
-    /// after them do. All tenants go on until these are done, or until they have sent 20 times as many.
+    /// after them do. All tenants go on until these are done, or until they have sent
+    /// four times as many requests, or 10,000 more where that is more.
     pub struct Tenants: "tenants" {
         /// How many requests have rows, of all tenants together.
         pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("100,000 is not zero"),

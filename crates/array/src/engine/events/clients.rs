@@ -7,9 +7,10 @@ use crate::workload::{Clients, LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::sync::atomic::Ordering;
 
-/// How many requests are sent for each that the sink hears of. Where more comes than is served, and some of
-/// these are always passed by others, a run would not end.
-const MOST_BESIDE: u64 = 20;
+/// The most requests that are sent: this many times those that the sink hears of, or this many more. Where more comes
+/// than is served, and some of these are always passed by others, a run would not end.
+const MOST_TIMES: u64 = 4;
+const MOST_MORE: u64 = 10_000;
 
 /// Simulates until the first [`Scenario::requests`] requests of `clients` are done; these go on to send
 /// others meanwhile, which the sink never hears of. Returns beside the sink the tenant of each, where there
@@ -59,7 +60,8 @@ impl<S: Sink> Sink for Looped<S> {
 impl<M: ServiceModel, S: Sink> Engine<'_, M, Looped<S>> {
     fn run_clients(mut self, progress: &Progress) -> Result<(S, Vec<u8>, AccessCounts), Cancelled> {
         let mut job = 0;
-        let most = self.sink.recorded.saturating_mul(MOST_BESIDE);
+        let recorded = self.sink.recorded;
+        let most = recorded.saturating_mul(MOST_TIMES).max(recorded.saturating_add(MOST_MORE));
         while self.sink.left > 0 {
             // The end of an access may let a request come before the one that was next.
             let (tenant, at) = match job < most {
