@@ -152,7 +152,7 @@ impl<L: Lines> Reader<L> {
         match is_other && self.counts.without_length == 0 && lines > 0 {
             true => {
                 let guess = looks_like(&self.start);
-                format!("{start} none of its {lines} lines is one of a {format} trace: {guess}")
+                format!("{start} no line ({lines} in all) is one of a {format} trace: {guess}")
             }
             false => format!("{start} its {lines} lines have none of a length above zero"),
         }

@@ -133,7 +133,7 @@ impl Settings {
         }
         self.check_read::<L>(&pass)?;
         if requests <= u64::from(self.warmup) {
-            let expected = format!("fewer than the {requests} requests that there are");
+            let expected = format!("fewer than there are requests, {requests}");
             return Err(Refusal::of(&self.warmup, expected).under("warmup"));
         }
         let Ok(requests) = u32::try_from(requests) else {
