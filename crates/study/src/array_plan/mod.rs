@@ -1,7 +1,7 @@
 //! Plans: which of several arrays meets a target at the least price.
 //!
-//! A plan is a study of an array with a table `plan` beside the study's own parts. Its candidates are
-//! those of each disk on offer, `plan.offer`, or the cases of the study, whose disks `plan.disks`
+//! A plan is a study of an array with a table `plan` beside the study's own parts. Its candidates come
+//! from each disk on offer, `plan.offer`, or are the cases of the study, whose disks `plan.disks`
 //! prices.
 
 mod offer;
@@ -22,8 +22,8 @@ pub use offer::{Offer, Offers, PricedDisk};
 pub use target::Target;
 
 parameters! {
-    /// What an array has to do, and what the disks cost that it may be made of. The candidates are
-    /// those of each `offer`, or the cases of the study around it: lists of disks and layouts under
+    /// What an array has to do, and what the disks cost that it may be made of. The candidates come
+    /// from each `offer`, or are the cases of the study around it: lists of disks and layouts under
     /// `sweep`.
     pub struct Wanted: "plan" {
         /// What to meet: the mean or a percentile of the sojourn times of all requests. With `<=`
@@ -84,7 +84,7 @@ pub struct CandidateList {
 }
 
 impl Plan {
-    /// Reads a plan; arguments as those of [`Study::parse`].
+    /// Reads a plan; the arguments are as for [`Study::parse`].
     pub fn parse(
         text: &str,
         source: &str,

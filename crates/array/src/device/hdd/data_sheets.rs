@@ -178,7 +178,7 @@ drive! {
     /// Western Digital Ultrastar DC HS760, 20 TB, 7200 rpm, two actuators with nine surfaces each, 582 MB/s
     /// together (AnandTech, *Western Digital Unveils Dual Actuator Ultrastar DC HS760*, 2023). It shows itself as
     /// two units of 10 TB: here the first half of the addresses is the first arm's. The innermost track,
-    /// cylinders and seeks are derived like those of the Exos X24.
+    /// cylinders and seeks are derived as for the Exos X24.
     Hs760: "HS760" {
         cylinders: 588_400,
         rotation: Span::from_ps(8_333_333_333),
