@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_array::workload::{WorkloadContext, Workload};
+use sojourn_array::workload::{Workload, WorkloadContext};
 use sojourn_core::Streams;
 use sojourn_core::parameters::{Setting, Table, Value};
 use std::io::{BufRead, Cursor};
@@ -12,7 +12,15 @@ const BLOCKS: u64 = 5000;
 
 fuzz_target!(|text: &str| {
     let kinds = [
-        "fio", "blkparse", "msr", "spc", "alibaba", "tencent", "systor17", "cloudphysics", "mqsim",
+        "fio",
+        "blkparse",
+        "msr",
+        "spc",
+        "alibaba",
+        "tencent",
+        "systor17",
+        "cloudphysics",
+        "mqsim",
         "disksim",
     ];
     let ways = ["refuse", "wrap", "drop"];
@@ -28,7 +36,9 @@ fuzz_target!(|text: &str| {
     }
     let workload = Workload::read(&Value::Table(table)).expect("it is one");
     let open = |_: &str| Ok(Box::new(Cursor::new(trace.to_owned())) as Box<dyn BufRead>);
-    if let Ok(ready) = workload.ready(&WorkloadContext { block: 4096, blocks: Some(BLOCKS), open: &open }) {
+    if let Ok(ready) =
+        workload.ready(&WorkloadContext { block: 4096, blocks: Some(BLOCKS), open: &open })
+    {
         let again = ready.requests(Streams::new(1, 0), &open);
         let mut again = again.expect("it could be read before");
         let requests: Vec<_> = (&mut again).collect();

@@ -5,7 +5,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_mail_engine::bounce::{Action, Outcome, PARSED_MAX, Returned, outcomes, returned};
+use sojourn_mail_engine::bounce::{
+    Action, KINDS, Outcome, PARSED_MAX, Returned, outcomes, returned,
+};
 use sojourn_mail_engine::list::return_path::{Reading, decode_verp, encode_verp};
 use sojourn_smtp::Address;
 use std::collections::BTreeSet;
@@ -23,16 +25,19 @@ fuzz_target!(|bytes: &[u8]| {
     }
     for reading in [Reading::Plain, Reading::Of(subscriber.clone())] {
         let is_named = |who: &Address| reading == Reading::Plain || *who == subscriber;
-        let told = returned(&reading, bytes);
+        let told = returned(&reading, true, bytes);
         if bytes.len() > PARSED_MAX {
-            assert_eq!(told, returned(&reading, &bytes[..PARSED_MAX]));
+            assert_eq!(told, returned(&reading, true, &bytes[..PARSED_MAX]));
         }
+        assert!(KINDS.contains(&told.kind()));
         match told {
             Returned::Bounces(found) => {
                 assert!(found.len() <= 1000);
+                // With a verified return path it is one subscriber's.
+                assert!(reading == Reading::Plain || found.len() == 1);
                 let failed = |it: &&Outcome| it.action == Action::Failed;
-                let failed = outcomes.as_ref().map_or(1, |all| all.iter().filter(failed).count());
-                assert!(found.len() <= failed);
+                let failed = outcomes.as_ref().map_or(0, |all| all.iter().filter(failed).count());
+                assert!(reading != Reading::Plain || found.len() <= failed);
                 let people: BTreeSet<_> = found.iter().map(|bounce| &bounce.subscriber).collect();
                 assert_eq!(people.len(), found.len());
                 for bounce in &found {
@@ -45,9 +50,11 @@ fuzz_target!(|bytes: &[u8]| {
             Returned::Complaint(complaint) => {
                 assert_eq!(outcomes, None);
                 assert!(complaint.subscriber.iter().all(is_named));
+                assert!(complaint.mentions.len() <= 100);
+                assert!(complaint.mentions.iter().all(|it| it.len() <= 1000));
                 assert!(reading == Reading::Plain || complaint.subscriber.is_some());
             }
-            Returned::Unclear => assert!(outcomes.is_none()),
+            Returned::News(_) | Returned::Unclear => {}
         }
     }
     // An address that is a return path names the same subscriber when its path is made anew.

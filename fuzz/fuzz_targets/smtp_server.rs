@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use sojourn_core::Time;
 use sojourn_core::parameters::defaults;
 use sojourn_smtp::server::{
-    Arrival, AuthUse, RecipientPolicy, Output, Peer, Protocol, Session, Submitter, SessionConfig, Verdict, RecipientDecision,
+    Arrival, AuthUse, Output, Peer, Protocol, RecipientDecision, RecipientPolicy, Session,
+    SessionConfig, Submitter, Verdict,
 };
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::sync::Arc;
@@ -15,7 +16,12 @@ use std::sync::Arc;
 struct Here;
 
 impl RecipientPolicy for Here {
-    fn receives(&self, _: Submitter<'_>, _: Option<&Address>, recipient: &Address) -> RecipientDecision {
+    fn receives(
+        &self,
+        _: Submitter<'_>,
+        _: Option<&Address>,
+        recipient: &Address,
+    ) -> RecipientDecision {
         match recipient.domain() {
             "here" => RecipientDecision::Local,
             _ => RecipientDecision::Relay,

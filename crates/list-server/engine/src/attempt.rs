@@ -7,6 +7,7 @@ use crate::reason::{Reason, status};
 use crate::session::Transaction;
 use sojourn_core::Span;
 use sojourn_smtp::Reply;
+use sojourn_smtp::client::Asked;
 use std::sync::Arc;
 
 /// What the log entries of one attempt share, one for each recipient.
@@ -68,11 +69,16 @@ pub(super) fn gathered(due: Moment) -> Moment {
     Moment::from_ns(due.ns().div_ceil(SECOND_NS).saturating_mul(SECOND_NS))
 }
 
-/// What a reply says. Recipients of one transaction share theirs: `last` is the one before.
-pub(super) fn said(reply: Arc<Reply>, last: &mut Option<(Arc<Reply>, Reason)>) -> &Reason {
+/// What a reply to a command says. Recipients of one transaction share theirs: `last` is the one
+/// before.
+pub(super) fn said(
+    reply: Arc<Reply>,
+    asked: Option<Asked>,
+    last: &mut Option<(Arc<Reply>, Reason)>,
+) -> &Reason {
     let reason = match last.take() {
         Some((before, reason)) if Arc::ptr_eq(&before, &reply) => reason,
-        _ => Reason::reply(&reply),
+        _ => Reason::reply(&reply, asked),
     };
     &last.insert((reply, reason)).1
 }

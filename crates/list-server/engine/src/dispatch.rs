@@ -209,6 +209,7 @@ impl Engine {
         let reason = this.trouble.clone().unwrap_or_else(unknown);
         for task in newly {
             if self.queue.is_waiting(task) {
+                self.queue.recipient_mut(task).attempted = true;
                 self.log_unsent(task, Outcome::Deferred, &reason);
             }
         }

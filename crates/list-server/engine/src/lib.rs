@@ -70,7 +70,7 @@ use crate::operator::{Chosen, LAST_ATTEMPT};
 use crate::queue::MessageQueue;
 use crate::reason::{End, status};
 use crate::session::{Session, SessionEvent, Sessions};
-use sojourn_core::Streams;
+use sojourn_core::{Span, Streams};
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Step;
 use std::sync::Arc;
@@ -211,6 +211,14 @@ impl Engine {
         self.queue.get(message).map(|message| message.accepted)
     }
 
+    /// Whether the host of a session gets a message without octets above 127
+    /// ([`seven_bit`](list::seven_bit::seven_bit)), because it takes none.
+    pub fn is_seven_bit(&self, session: SessionId, message: MessageId) -> bool {
+        let session = self.sessions.get(session);
+        self.queue.get(message).is_some_and(|message| message.eight_bit)
+            && session.is_some_and(|session| !session.client.extensions().eight_bit_mime)
+    }
+
     /// What tokens in the copy for a recipient claim; nothing where the recipient has no number in
     /// the register, or its message is finished.
     pub fn claim(&self, task: Task) -> Option<Claim> {
@@ -334,7 +342,8 @@ impl Engine {
         }
     }
 
-    /// The message has had its time.
+    /// The message has had its time. A recipient that had no attempt yet gets one: the server was not
+    /// running, or the recipient was held.
     fn expire(&mut self, id: MessageId) {
         let Some(message) = self.queue.get(id) else { return };
         let expires = message.accepted + self.config.lifetime;
@@ -342,9 +351,15 @@ impl Engine {
             // The lifetime was set to be longer meanwhile.
             return self.clock.schedule(expires, Timer::Expiry(id));
         }
-        for place in message.waiting() {
+        let (past, others) = message.past_attempts();
+        if others {
+            // A lifetime of less than that wants no more attempts than one.
+            let wait = LAST_ATTEMPT.min(self.config.lifetime).max(Span::from_ms(1));
+            self.clock.schedule(self.clock.now + wait, Timer::Expiry(id));
+        }
+        for recipient in past {
             let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
-            self.fail_unsent(Task { message: id, recipient: place.recipient }, reason);
+            self.fail_unsent(Task { message: id, recipient }, reason);
         }
     }
 
@@ -376,6 +391,7 @@ impl Engine {
     }
 
     fn release_all(&mut self, chosen: &[Chosen]) {
+        self.queue.change(chosen, |it| it.attempted = false);
         for it in chosen {
             let expires = self.queue[it.message].accepted + self.config.lifetime;
             if expires <= self.clock.now {

@@ -33,6 +33,8 @@ pub(super) struct Recipient {
     pub(super) subscriber: Option<NonZeroU32>,
     pub(super) state: State,
     pub(super) wish: Wish,
+    /// Whether an attempt for it was made since the engine knows of it.
+    pub(super) attempted: bool,
     /// How many times it was refused for now, and when first.
     pub(super) refused: u32,
     pub(super) first_refused: Moment,
@@ -91,6 +93,7 @@ impl Recipient {
             self.first_refused = now;
         }
         self.refused += 1;
+        self.attempted = true;
         self.state = State::Waiting;
         (self.refused, self.first_refused)
     }
@@ -117,6 +120,7 @@ impl Message {
                 subscriber: NonZeroU32::new(number),
                 state: State::Waiting,
                 wish: Wish::Send,
+                attempted: false,
                 refused: 0,
                 first_refused: Moment::ZERO,
             })
@@ -144,6 +148,19 @@ impl Message {
             .filter(|(_, recipient)| recipient.is_waiting())
             .map(|(recipient, it)| Place { recipient, destination: it.destination })
             .collect()
+    }
+
+    /// The recipients that wait and had an attempt, and whether others may still be sent to.
+    pub(super) fn past_attempts(&self) -> (Vec<RecipientIndex>, bool) {
+        let (mut past, mut others) = (Vec::new(), false);
+        for (index, recipient) in self.recipients.iter() {
+            if recipient.is_waiting() && recipient.attempted {
+                past.push(index);
+            } else {
+                others |= recipient.is_waiting() || recipient.state == State::InFlight;
+            }
+        }
+        (past, others)
     }
 
     /// Takes on how far its recipients have come; what has to be done from `now` on.
@@ -196,8 +213,6 @@ impl Message {
     ) -> Option<(Vec<RecipientIndex>, Reason)> {
         let all = if can.largest.is_some_and(|largest| self.size > largest) {
             Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
-        } else if self.eight_bit && !can.eight_bit_mime {
-            Some(Reason::new(status::EIGHT_BIT, "the host takes no 8-bit text"))
         } else if !can.smtp_utf8
             && (self.utf8 || self.sender.as_ref().is_some_and(Address::is_international))
         {

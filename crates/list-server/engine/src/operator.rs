@@ -14,7 +14,8 @@ use sojourn_core::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How long a recipient is tried that is released after its message expired.
+/// How long a recipient without an attempt is tried after its message expired, before it is looked at
+/// again.
 pub(super) const LAST_ATTEMPT: Span = Span::from_s(3600);
 
 /// Recipients of one message that an operation applies to.

@@ -267,15 +267,15 @@ impl Engine {
                     left.push(recipient);
                     continue;
                 }
-                Verdict::Delivered(reply) => (self.delivered(task), said(reply, &mut last)),
-                Verdict::Refused(reply) => {
-                    let reason = said(reply, &mut last);
+                Verdict::Delivered(reply) => (self.delivered(task), said(reply, None, &mut last)),
+                Verdict::Refused(reply, asked) => {
+                    let reason = said(reply, Some(asked), &mut last);
                     self.fail(task, reason.clone());
                     (Outcome::Failed, reason)
                 }
-                Verdict::Deferred(reply) => {
+                Verdict::Deferred(reply, asked) => {
                     let named = reply.lines.iter().find_map(|line| wait_named(line));
-                    let reason = said(reply, &mut last);
+                    let reason = said(reply, Some(asked), &mut last);
                     (self.defer(task, attempt, reason, named), reason)
                 }
             };

@@ -1,6 +1,6 @@
 //! Why something did not go through, as logs and reports say it.
 
-use sojourn_smtp::client::Loss;
+use sojourn_smtp::client::{Asked, Loss};
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt;
 use std::sync::Arc;
@@ -23,12 +23,20 @@ impl Reason {
         Reason { status, text: text.into() }
     }
 
-    /// As a server replied.
-    pub fn reply(reply: &Reply) -> Reason {
+    /// Whether this server gave up after temporary failures.
+    pub fn is_expiry(&self) -> bool {
+        self.status == status::EXPIRED
+    }
+
+    /// As a server replied, and to what where it refused: whose fault a failure is depends on it.
+    pub fn reply(reply: &Reply, asked: Option<Asked>) -> Reason {
         let class = (reply.code / 100) as u8;
         let mut text = reply.line();
         if let Some((end, _)) = text.char_indices().nth(TEXT_MAX) {
             text.truncate(end);
+        }
+        if let Some(asked) = asked {
+            text += &format!(" (in reply to {asked} command)");
         }
         Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text: text.into() }
     }
@@ -57,7 +65,9 @@ impl End {
     /// How a session ends that is lost by what the server said, and why.
     pub(super) fn of(loss: &Loss) -> (End, Reason) {
         match loss {
-            Loss::Unavailable(reply) | Loss::NoHello(reply) => (End::Refused, Reason::reply(reply)),
+            Loss::Unavailable(reply) | Loss::NoHello(reply) => {
+                (End::Refused, Reason::reply(reply, None))
+            }
             Loss::NoTls => (End::Refused, Reason::new(status::LOST, loss.to_string())),
             Loss::Garbage(_) | Loss::OutOfTurn => {
                 (End::Dropped, Reason::new(status::LOST, loss.to_string()))
@@ -76,7 +86,6 @@ pub(super) mod status {
     pub(in super::super) const NAME_SERVERS: Enhanced = Enhanced(4, 4, 3);
     pub(in super::super) const NO_SUCH_DOMAIN: Enhanced = Enhanced(5, 1, 2);
     pub(in super::super) const TOO_LARGE: Enhanced = Enhanced(5, 3, 4);
-    pub(in super::super) const EIGHT_BIT: Enhanced = Enhanced(5, 6, 3);
     pub(in super::super) const INTERNATIONAL: Enhanced = Enhanced(5, 6, 7);
     pub(in super::super) const LOOPS: Enhanced = Enhanced(5, 4, 6);
     pub(in super::super) const NO_MAIL: Enhanced = Enhanced(5, 1, 10);

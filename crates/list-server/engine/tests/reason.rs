@@ -6,7 +6,7 @@ use sojourn_smtp::{Enhanced, Reply};
 #[test]
 fn a_long_reply_is_cut_and_a_missing_status_made_up() {
     let reply = Reply { code: 451, enhanced: None, lines: vec!["é".repeat(9000)] };
-    let reason = Reason::reply(&reply);
+    let reason = Reason::reply(&reply, None);
     assert_eq!(reason.status, Enhanced(4, 0, 0));
     assert_eq!(*reason.text, format!("451 {}", "é".repeat(496)));
 }

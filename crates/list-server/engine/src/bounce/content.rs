@@ -7,11 +7,11 @@ const PARAMETERS_MAX: usize = 50;
 
 /// What a part is, as far as reports need it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ContentType {
+pub(crate) struct ContentType {
     /// `type/subtype`, in lower case.
-    pub(super) name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// What separates the parts of a multipart.
-    pub(super) boundary: Option<Vec<u8>>,
+    pub(crate) boundary: Option<Vec<u8>>,
     /// What a `multipart/report` reports, in lower case (RFC 6522 section 3).
     pub(super) report_type: Option<Vec<u8>>,
 }
@@ -19,7 +19,7 @@ pub(super) struct ContentType {
 impl ContentType {
     /// Reads the value of a field. Nothing when it has more parameters, or a longer boundary, than
     /// are read.
-    pub(super) fn read(value: &[u8]) -> Option<ContentType> {
+    pub(crate) fn read(value: &[u8]) -> Option<ContentType> {
         let mut scanner = Scanner { rest: value };
         scanner.skip();
         let name = scanner.token(b";").to_ascii_lowercase();
@@ -40,7 +40,7 @@ impl ContentType {
 }
 
 /// The first word of a field's value, without the comments before it, in lower case.
-pub(super) fn word(value: &[u8]) -> Vec<u8> {
+pub(crate) fn word(value: &[u8]) -> Vec<u8> {
     let mut scanner = Scanner { rest: value };
     scanner.skip();
     scanner.token(b";").to_ascii_lowercase()

@@ -1,18 +1,20 @@
 //! Who wrote a message, by its header.
 
 use super::content::{ContentType, word};
+use super::phrases::{begins, has};
 use sojourn_smtp::header::{all, beginning, each};
 
-/// Who wrote a message. Of several signs the last of these counts.
+/// Who wrote a message. Of several signs the last of these counts: automatic answers have no mail
+/// system's name, but reports of mail systems may say that they are automatic (RFC 3834 section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A person, for all that it says.
     Person,
-    /// A mail system, about what it could not deliver.
-    MailSystem,
     /// A program that answers (RFC 3834 section 2), such as an absence note or a receipt for a
     /// message that was read (RFC 8098), or one that writes to many.
     Program,
+    /// A mail system, about what it could not deliver.
+    MailSystem,
 }
 
 /// Who wrote `text`.
@@ -48,10 +50,9 @@ fn sign(name: &[u8], value: &[u8]) -> Origin {
             Some(_) => Origin::Program,
         };
     }
-    let daemon = b"mailer-daemon";
-    let is_daemon = |octets: &[u8]| octets.eq_ignore_ascii_case(daemon);
-    match is("From") && value.windows(daemon.len()).any(is_daemon) {
-        true => Origin::MailSystem,
-        false => Origin::Person,
-    }
+    let subject = || value.trim_ascii_start();
+    let is_of_mail_system = is("X-Failed-Recipients")
+        || is("From") && has("from", value)
+        || is("Subject") && (begins("failed", subject()) || begins("late", subject()));
+    if is_of_mail_system { Origin::MailSystem } else { Origin::Person }
 }

@@ -2,7 +2,7 @@
 
 use super::content::word;
 use super::fields::{Groups, address, typed};
-use super::mime::{Report, report};
+use super::mime::{Kind, PARSED_MAX, parts};
 use sojourn_smtp::{Address, Enhanced, plain};
 
 /// What a server says of one recipient.
@@ -29,6 +29,8 @@ pub enum Action {
     Delayed,
     /// It was delivered, or handed on.
     Passed,
+    /// The word for it is none of the standard's, or missing.
+    Unknown,
 }
 
 /// Octets of a diagnosis that are kept.
@@ -41,10 +43,10 @@ const RECIPIENTS_MAX: usize = 1000;
 /// What a report says, recipient by recipient; nothing when `text` is no report on delivery. Its
 /// first [`PARSED_MAX`](super::mime::PARSED_MAX) octets are looked at.
 pub fn outcomes(text: &[u8]) -> Option<Vec<Outcome>> {
-    match report(text)? {
-        Report::Delivery(status) => Some(recipients(&status)),
-        Report::Feedback(_) => None,
-    }
+    let parts = parts(text);
+    let report = parts.iter().find(|it| matches!(it.kind, Kind::Delivery | Kind::Feedback))?;
+    let status = report.text(PARSED_MAX).filter(|_| report.kind == Kind::Delivery)?;
+    Some(recipients(&status))
 }
 
 /// What the text of a `message/delivery-status` says.
@@ -59,14 +61,15 @@ const FIELDS: [&str; 5] =
 /// What one group says; nothing when it is of no recipient.
 fn outcome(values: &[String; 5]) -> Option<Outcome> {
     let [recipient, original, action, status, diagnostic] = values;
-    if recipient.is_empty() {
+    if recipient.is_empty() && original.is_empty() {
         return None;
     }
     let action = match word(action.as_bytes()).as_slice() {
-        b"failed" => Action::Failed,
-        b"delayed" => Action::Delayed,
+        b"failed" | b"failure" | b"expired" => Action::Failed,
+        b"delayed" | b"delay" => Action::Delayed,
         b"delivered" | b"relayed" | b"expanded" => Action::Passed,
-        _ => return None,
+        _ if status.starts_with('2') => Action::Passed,
+        _ => Action::Unknown,
     };
     let status = String::from_utf8(word(status.as_bytes())).ok();
     let diagnostic: String = typed(diagnostic).1.chars().take(DIAGNOSIS_MAX).collect();

@@ -1,9 +1,10 @@
 //! A list, as its server knows it: where its mail comes back to, and what its mail says of it.
 
 pub mod author;
-pub mod leave;
+pub mod letter;
 pub mod outgoing;
 pub mod return_path;
+pub mod seven_bit;
 pub mod token;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

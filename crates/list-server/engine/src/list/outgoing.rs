@@ -1,7 +1,7 @@
 //! What a message has to lose or to change before it may be sent, and signed.
 
 use memchr::{memchr, memrchr2};
-use sojourn_smtp::header::{fields, header};
+use sojourn_smtp::header::{fields, header, whole};
 use sojourn_smtp::server::Text;
 
 /// Octets of a line, without its end (RFC 5321 section 4.5.3.1.6, RFC 5322 section 2.1.1).
@@ -65,13 +65,9 @@ pub fn without_blind_copies(text: impl Into<Text>) -> Text {
     }
     let end = header(&text).len();
     let (mut out, most) = (Text::default(), text.len());
-    let mut dropped = false;
-    for line in lines(&text[..end]) {
-        if !line.starts_with(b" ") && !line.starts_with(b"\t") {
-            dropped = BLIND.iter().any(|name| fields(line, name) > 0);
-        }
-        if !dropped {
-            out.append(line, most);
+    for field in whole(&text[..end]) {
+        if BLIND.iter().all(|name| fields(field, name) == 0) {
+            out.append(field, most);
         }
     }
     out.append(&text[end..], most);

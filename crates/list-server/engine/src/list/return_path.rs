@@ -45,14 +45,20 @@ impl ReturnPaths {
     /// The return path of the copy that `claim` names; nothing when `sender` is not one of the lists.
     pub fn path(&self, sender: &Address, claim: Claim) -> Option<Address> {
         let (keys, lists) = self.0.as_ref()?;
-        lists.contains(sender).then(|| with_token(keys, sender, claim)).flatten()
+        let path = || with_token(keys, Purpose::Bounce, sender, claim);
+        lists.contains(sender).then(path).flatten()
     }
 }
 
-/// The return path `back` with the token for `claim`. Nothing when it would be no address, because
+/// The return path `back` with the token for `claim`, of a copy or of a probe. Nothing when it would be no address, because
 /// the local part of `back` has more than [`LOCAL_MAX`] octets, or its domain is too long.
-pub fn with_token(keys: &TokenKeys, back: &Address, claim: Claim) -> Option<Address> {
-    let token = keys.sign(Purpose::Bounce, back, claim);
+pub fn with_token(
+    keys: &TokenKeys,
+    purpose: Purpose,
+    back: &Address,
+    claim: Claim,
+) -> Option<Address> {
+    let token = keys.sign(purpose, back, claim);
     Address::of(&format!("{}+{token}", back.name()), back.domain()).ok()
 }
 

@@ -29,6 +29,8 @@ pub struct Claim {
 pub enum Purpose {
     /// To report that a copy was not delivered.
     Bounce,
+    /// To report that a probe was not delivered.
+    Probe,
     /// To unsubscribe.
     Unsubscribe,
     /// To be known when the message comes back: no claim is of interest.
@@ -104,6 +106,7 @@ impl Claim {
 fn mac(key: &hmac::Key, purpose: Purpose, list: &Address, claim: [u8; CLAIM]) -> [u8; MAC] {
     let purpose: &[u8] = match purpose {
         Purpose::Bounce => b"bounce\0",
+        Purpose::Probe => b"probe\0",
         Purpose::Unsubscribe => b"unsubscribe\0",
         Purpose::Loop => b"loop\0",
     };

@@ -13,7 +13,7 @@ const CHILD: &str = "cost::read_a_file";
 fn read_a_file() {
     let Ok(path) = std::env::var(FILE) else { return };
     let text = std::fs::read(path).expect("the file can be read");
-    std::hint::black_box(returned(&Reading::Plain, &text));
+    std::hint::black_box(returned(&Reading::Plain, false, &text));
 }
 
 /// Instructions of the process that reads `text`.

@@ -10,9 +10,9 @@ const STATUS: &str = "Content-Type: message/delivery-status\n\nReporting-MTA: dn
 /// What random bytes, and everything that exceeds a limit, is: for a person to read.
 fn is_unclear(text: &str) {
     let start: String = text.chars().take(80).collect();
-    assert_eq!(returned(&Reading::Plain, text.as_bytes()), Returned::Unclear, "{start}");
+    assert_eq!(returned(&Reading::Plain, false, text.as_bytes()), Returned::Unclear, "{start}");
     // What begins as a report of a mail system counts as a failure in words.
-    match returned(&Reading::Of(address("u@d")), text.as_bytes()) {
+    match returned(&Reading::Of(address("u@d")), false, text.as_bytes()) {
         Returned::Unclear => {}
         Returned::Bounces(found) => assert_eq!(found.len(), 1, "{start}"),
         other => panic!("{start}: {other:?}"),

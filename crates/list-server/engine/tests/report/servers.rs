@@ -126,11 +126,11 @@ fn reports_in_other_clothes() {
     // Forwarded, it is not about mail from here.
     let forwarded = packed.replace("--w\nContent", "--w\nContent-Type: message/rfc822\n\nContent");
     assert_eq!(outcomes(&text(&forwarded)), None);
-    // A report of its own kind, in an encoding that is none, in parts of something else.
+    // A report of its own kind, in parts of something else, in an encoding that is none.
     let unknown = report("boundary=b", "delivery-status", "x-zip", status);
     assert_eq!(outcomes(&text(&unknown)), None);
     let mixed = plain.replace("multipart/report", "multipart/mixed");
-    assert_eq!(outcomes(&text(&mixed)), None);
+    assert_eq!(one(&mixed), expected);
     assert_eq!(outcomes(&text(&plain.replace("boundary=b", ""))), None);
 }
 
@@ -142,7 +142,7 @@ fn no_reports() {
     let qmail = "From: MAILER-DAEMON@mx\nSubject: failure notice\n\n<u@d>:\nno mailbox here\n";
     for lines in [exim, qmail] {
         assert_eq!(outcomes(&text(lines)), None);
-        assert_eq!(returned(&Reading::Plain, &text(lines)), Returned::Unclear);
+        assert_eq!(returned(&Reading::Plain, false, &text(lines)), Returned::Unclear);
     }
 }
 
@@ -155,7 +155,7 @@ fn reasons_without_a_diagnosis() {
              Content-Type: message/delivery-status\n\nReporting-MTA: dns; x\n\n\
              Final-Recipient: rfc822; u@d\nAction: failed\n{status}\n--b--\n"
         );
-        match returned(&Reading::Plain, &text(&lines)) {
+        match returned(&Reading::Plain, false, &text(&lines)) {
             Returned::Bounces(found) => (found[0].severity, found[0].reason.clone()),
             other => panic!("{other:?}"),
         }
@@ -187,20 +187,21 @@ fn complaints() {
     };
     let plain = Reading::Plain;
     let complaint = |subscriber: Option<&str>, feedback| {
-        Returned::Complaint(Complaint { subscriber: subscriber.map(address), feedback })
+        let mentions = subscriber.map(|_| "u@d".to_owned()).into_iter().collect();
+        Returned::Complaint(Complaint { subscriber: subscriber.map(address), feedback, mentions })
     };
     let named = "Feedback-Type: Abuse\nUser-Agent: x\nOriginal-Rcpt-To: <u@d>\n";
     let whole = report("report-type=feedback-report;", named);
-    assert_eq!(returned(&plain, &whole), complaint(Some("u@d"), Feedback::Abuse));
+    assert_eq!(returned(&plain, false, &whole), complaint(Some("u@d"), Feedback::Abuse));
     // Who is named by the return path counts more.
     let path = Reading::Of(address("v@e"));
-    assert_eq!(returned(&path, &whole), complaint(Some("v@e"), Feedback::Abuse));
+    assert_eq!(returned(&path, false, &whole), complaint(Some("v@e"), Feedback::Abuse));
     assert_eq!(outcomes(&whole), None);
     let other = report("", "Feedback-Type: x-new\n");
-    assert_eq!(returned(&plain, &other), complaint(None, Feedback::Other));
+    assert_eq!(returned(&plain, false, &other), complaint(None, Feedback::Other));
     let mistake = report("report-type=feedback-report;", "feedback-type: not-spam\n");
-    assert_eq!(returned(&plain, &mistake), complaint(None, Feedback::NotSpam));
+    assert_eq!(returned(&plain, false, &mistake), complaint(None, Feedback::NotSpam));
     // A part that is announced as something else.
     let wrong = report("report-type=delivery-status;", named);
-    assert_eq!(returned(&plain, &wrong), Returned::Unclear);
+    assert_eq!(returned(&plain, false, &wrong), complaint(Some("u@d"), Feedback::Abuse));
 }

@@ -2,7 +2,8 @@
 
 mod author;
 mod header;
-mod leave;
+mod letter;
 mod origin;
 mod outgoing;
 mod return_path;
+mod seven_bit;

@@ -21,7 +21,13 @@ fn signs() {
         ("Content-Type: multipart/report; boundary=b", MailSystem),
         ("Content-Type: Multipart/Report; report-type=delivery-status", MailSystem),
         ("From: Mail Delivery <MAILER-DAEMON@mx.example>", MailSystem),
-        ("From: mailer-daemon@x\r\nX-Autoreply: yes", Program),
+        ("From: mailer-daemon@x\r\nX-Autoreply: yes", MailSystem),
+        ("From: Postmaster <ann@x.example>\r\nPrecedence: bulk", MailSystem),
+        ("From: <>", MailSystem),
+        ("X-Failed-Recipients: u@d\r\nAuto-Submitted: auto-replied", MailSystem),
+        ("From: ann@x.example\r\nSubject: Undeliverable: News", MailSystem),
+        ("From: ann@x.example\r\nSubject: Re: Undeliverable: News", Person),
+        ("Subject: Automatic reply: Undeliverable\r\nAuto-Submitted: auto-replied", Program),
         (&format!("X: {}\r\nPrecedence: bulk", "y".repeat(64 * 1024)), Person),
     ] {
         let text = format!("Subject: x\r\n{field}\r\n\r\nfrom: mailer-daemon@x\r\n");

@@ -74,7 +74,7 @@ proptest! {
         if list.is_err() {
             return Ok(());
         }
-        let path = with_token(&keys(), &back, claim).expect("it fits");
+        let path = with_token(&keys(), Purpose::Bounce, &back, claim).expect("it fits");
         prop_assert!(path.local().len() <= 64, "{}", path);
         let Some(Form::Token(token)) = form(&back, &path) else { panic!("{path}") };
         prop_assert_eq!(keys().verify(Purpose::Bounce, &back, &token), Some(claim));

@@ -97,19 +97,34 @@ fn what_a_host_cannot_take() {
     let two = ["a@x.example", "é@x.example"];
     for (ehlo, change, failed) in [
         ("250-hi\r\n250 SIZE 999\r\n", None, vec![(0, "5.3.4"), (1, "5.3.4")]),
-        ("250-hi\r\n250 SMTPUTF8\r\n", Some("eight_bit"), vec![(0, "5.6.3"), (1, "5.6.3")]),
         ("250-hi\r\n250 8BITMIME\r\n", Some("utf8"), vec![(0, "5.6.7"), (1, "5.6.7")]),
         ("250-hi\r\n250 8BITMIME\r\n", None, vec![(1, "5.6.7")]),
     ] {
         let mut hand = ClockHand::new(config());
-        let (eight_bit, utf8) = (change == Some("eight_bit"), change == Some("utf8"));
-        hand.connect(Submission { eight_bit, utf8, ..submission(&two) });
+        hand.connect(Submission { utf8: change == Some("utf8"), ..submission(&two) });
         let sent = hand.hear(0, ehlo);
         let expected: Vec<_> = failed.iter().map(|&(i, it)| (i, it.to_owned())).collect();
         assert_eq!(hand.failures(), expected, "{ehlo:?} {change:?}");
         let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
         let one_is_left = failed.len() == 1;
         assert_eq!(sent == [Effect::Send(nth(0), mail)], one_is_left);
+    }
+}
+
+/// A text with octets above 127 goes to every host; the engine says which of them take none.
+#[test]
+fn eight_bits() {
+    for (ehlo, eight_bit, is_seven_bit) in [
+        ("250 hi\r\n", true, true),
+        ("250 hi\r\n", false, false),
+        ("250-hi\r\n250 8BITMIME\r\n", true, false),
+    ] {
+        let mut hand = ClockHand::new(config());
+        hand.connect(Submission { eight_bit, ..submission(&["a@x.example"]) });
+        let [Effect::Send(_, mail)] = &hand.hear(0, ehlo)[..] else { panic!("{ehlo:?}") };
+        assert!(mail.starts_with(b"MAIL FROM:<owner@lists.example>"));
+        assert_eq!(mail.ends_with(b" BODY=8BITMIME\r\n"), eight_bit && !is_seven_bit);
+        assert_eq!(hand.engine.is_seven_bit(nth(0), MessageId(7)), is_seven_bit);
     }
 }
 

@@ -6,6 +6,7 @@ mod clock;
 mod crashes;
 mod delivery;
 mod domains;
+mod expiry;
 mod limits;
 mod memory;
 mod operator;

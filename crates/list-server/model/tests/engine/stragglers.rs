@@ -70,7 +70,10 @@ fn failures_are_reported_once() {
     };
     assert_eq!(status(&world, "r0@no.example"), ["5.1.2"]);
     assert_eq!(status(&world, "r1@odd.example"), ["5.1.1"]);
-    assert_eq!(*failures(&world, "r1@odd.example")[0].text, *"550 5.1.1 no such user");
+    assert_eq!(
+        *failures(&world, "r1@odd.example")[0].text,
+        *"550 5.1.1 no such user (in reply to RCPT TO command)"
+    );
     assert!(status(&world, "r0@odd.example").is_empty());
     assert!(status(&world, "r0@dead.example").is_empty());
     world.run_to_the_end(seconds(3700));
