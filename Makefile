@@ -8,7 +8,9 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 # Debian's packages of the programs that tests start, each skipped where its program is missing.
-PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks valgrind
+PROGRAMS := chromium fio iproute2 libmail-dkim-perl libns3-dev openssl pflogsumm postfix swaks valgrind
+# The last release for the Node.js of Debian 12; npm installs it, where there is one.
+MAILAUTH := mailauth@4.12.0
 
 # The papers' texts, which are not in this repository; what claims quote is looked up there.
 TEXTS ?= ../shared/papers
@@ -24,10 +26,12 @@ help: ## this list
 run: build ## the main job: a pFabric study, its table and its pictures
 	$(call study,papers/pfabric/websearch-quick.toml --set workload.flows=8000,out/first-run)
 
-programs: ## the real programs that tests start, from Debian's packages; needs root
+programs: ## the real programs that tests start, from Debian's packages and npm's; needs root
 	apt-get --quiet --quiet update
 	DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet install --yes \
 		--no-install-recommends $(PROGRAMS)
+	@if command -v npm >/dev/null; then npm install --silent --prefix .tools $(MAILAUTH); \
+		else echo "npm is missing: the test that verifies signatures with mailauth is skipped"; fi
 
 test: build $(BIN)/installed ## every test: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet

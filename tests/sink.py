@@ -11,10 +11,11 @@ from email.message import Message
 
 @dataclass
 class Sink:
-    """Where it is, and what it has of whom by recipient. It refuses whom `gone` begins."""
+    """Its port, and the copies by recipient, as messages and as texts."""
 
     port: int
     copies: dict[str, Message] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
 
 
 @contextmanager
@@ -31,9 +32,13 @@ def sink(gone: str) -> Iterator[Sink]:
                     self.say("550 5.1.1 no such user")
                 elif verb == "DATA":
                     self.say("354 go on")
-                    text = b"".join(iter(self.rfile.readline, b".\r\n"))
+                    lines = iter(self.rfile.readline, b".\r\n")
+                    text = b"".join(line.removeprefix(b".") for line in lines)
                     taken.copies[recipient] = message_from_bytes(text)
+                    taken.texts[recipient] = text
                     self.say("250 2.0.0 Ok")
+                elif verb == "EHLO":
+                    self.say("250-sink\r\n250 8BITMIME")
                 elif verb == "QUIT":
                     return self.say("221 2.0.0 bye")
                 else:

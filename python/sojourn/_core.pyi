@@ -41,11 +41,12 @@ __all__ = [
     "cbrt",
     "draw_below",
     "draw_uniform",
+    "erase_subscribers",
     "exp",
     "exposed_file",
-    "forget_bounces",
     "log",
     "mail_address",
+    "mail_canonical",
     "mail_log_formats",
     "mail_operate",
     "mail_password",
@@ -56,11 +57,13 @@ __all__ = [
     "power",
     "quantity",
     "registry",
+    "resume_subscribers",
     "rotate_token_keys",
     "schema",
     "sign_often",
     "student_t_probability",
     "student_t_quantile",
+    "suppress_subscribers",
     "token_keys",
     "unsubscribed",
     "unverified_mail",
@@ -582,6 +585,10 @@ class ServeSettings:
         """The file of the log; None where it goes to standard output."""
 
     @property
+    def lists(self) -> list[str]:
+        """The lists, by their return paths."""
+
+    @property
     def book(self) -> PathLike[str]:
         """The file that keeps the lists' bounces."""
 
@@ -652,21 +659,55 @@ def exposed_file(path: PathLike[str]) -> str | None:
 
 def bounce_book(
     path: PathLike[str],
-) -> list[tuple[str, str, float, int, int | None, str | None, str]]:
+) -> list[
+    tuple[
+        tuple[str, str, float, int, int | None, int | None],
+        tuple[str | None, str, str, str],
+    ]
+]:
     """All whose mail came back, by list, those who are suspended first.
 
-    Each with the list's return path, the subscriber, the score, when the last bounce came that
-    counted and since when delivery is suspended (seconds since 1970), the status and the reason.
+    Each with the list's return path, the subscriber, the score, when the last failure was heard of
+    that counted, since when a probe is under way and since when delivery is suspended (seconds
+    since 1970); and with the status, the reason, who runs the subscriber's host, and whose fault
+    the reason is.
 
     Raises:
         MailError: the book cannot be read.
     """
 
-def forget_bounces(path: PathLike[str], bounces: str, subscriber: str) -> bool:
-    """Forget the bounces of a subscriber of the list whose return path is `bounces`.
+def resume_subscribers(path: PathLike[str], pairs: list[tuple[str, str]]) -> int:
+    """Serve subscribers again, each given with the list's return path.
 
     Returns:
-        Whether there were any.
+        How many got no mail, or had a score.
+
+    Raises:
+        MailError: the book cannot be written.
+        ValueError: something is no address.
+    """
+
+def erase_subscribers(path: PathLike[str], pairs: list[tuple[str, str]]) -> int:
+    """Forget subscribers, each given with the list's return path.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        MailError: the book cannot be written.
+        ValueError: something is no address.
+    """
+
+def suppress_subscribers(
+    path: PathLike[str], rows: list[tuple[str, str, bool, int, str | None, str]]
+) -> int:
+    """Enter that subscribers get no mail, all or nothing.
+
+    Each with the list's return path, the address, whether the subscriber has left (else is
+    suspended), since when (seconds since 1970), the status and the reason.
+
+    Returns:
+        How many got mail before.
 
     Raises:
         MailError: the book cannot be written.
@@ -850,6 +891,13 @@ def mail_address(text: str) -> str:
         ValueError: it is none; why.
     """
 
+def mail_canonical(text: str) -> str:
+    """The spelling by which an address is compared with others.
+
+    Raises:
+        ValueError: it is none; why.
+    """
+
 def mail_operate(
     spool: PathLike[str],
     operation: str,
@@ -913,15 +961,18 @@ def mail_waiting(
     """
 
 def mail_spool_check(
-    spool: PathLike[str], repair: bool
-) -> tuple[list[tuple[str, str]], PathLike[str] | None]:
-    """What is wrong with a spool, each with what a repair does about it; with `repair` it is done.
+    spool: PathLike[str], repair: bool, new: bool, now: int
+) -> tuple[list[tuple[str, str]], list[PathLike[str]]]:
+    """What is wrong with a spool, and with its server's register and keys, each with its remedy.
+
+    With `repair` it is done at `now`, in seconds since 1970. With `new` a register or keys that are
+    lost with their backup are made new.
 
     Returns:
-        What was found, and where the spool is kept as it was when it was repaired.
+        What was found, and where the damaged files are kept.
 
     Raises:
-        MailError: there is no spool; it cannot be read; somebody has it that is to be repaired.
+        MailError: it cannot be read; somebody has it that is to be repaired; something is lost.
     """
 
 @disjoint_base

@@ -62,11 +62,11 @@ def served(host: Sink) -> Iterator[Server]:
         folder = Path(place)
         folder.chmod(0o755)
         etc = folder / "etc"
-        etc.mkdir()
+        shell(in_place(block("sh", "install -d -m 755").splitlines()[-1], folder), folder)
         chain, _ = self_signed(etc, "DNS:lists.example.org")
         chain.rename(etc / "fullchain.pem")
         shell(block("sh", "openssl genpkey").replace("# or", "; : # or"), etc)
-        made = block("sh", "install -d").splitlines()[1]
+        made = block("sh", "install -d -o").splitlines()[0]
         shell(in_place(made, folder).replace("-o sojourn -g sojourn", f"-o {USER}"), folder)
         text = in_place(block("toml"), folder)
         text = text.replace("$argon2id$...", mail_password("the password"))

@@ -43,7 +43,7 @@ def check(command: Command, spool: Path, *more: str) -> Result:
 def test_sound(command: Command, spool: Path) -> None:
     done = check(command, spool)
     assert (done.code, done.out) == (0, f"{spool}: sound\n")
-    assert check(command, spool, "--repair", "--json").document == {"findings": [], "copy": None}
+    assert check(command, spool, "--repair", "--json").document == {"findings": [], "kept": []}
 
 
 def test_who_waits(command: Command, spool: Path) -> None:
@@ -112,7 +112,7 @@ def test_found_and_repaired(command: Command, spool: Path, tmp_path: Path) -> No
         repaired = check(command, spool, "--repair", "--json")
         assert repaired.code == 0
         assert len(repaired.document["findings"]) == 2
-        assert Path(repaired.document["copy"]).exists()
+        assert Path(*repaired.document["kept"]).exists()
         assert check(command, spool).code == 0
         # Who was left gets it.
         done = command(

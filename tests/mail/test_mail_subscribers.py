@@ -32,8 +32,8 @@ def test_the_ways_to_write_a_list(tmp_path: Path, text: str, column: str | None)
 
 
 def test_nobody_is_sent_to_twice(tmp_path: Path) -> None:
-    text = "a@X.example\nA@x.example\na@x.EXAMPLE\na@x.example\n"
-    assert read(tmp_path, text) == (["a@x.example", "A@x.example"], 2)
+    text = 'A@X.example\na@x.example\n"a"@x.EXAMPLE\nb@bücher.example\nb@xn--bcher-kva.example\n'
+    assert read(tmp_path, text) == (["A@x.example", "b@bücher.example"], 3)
 
 
 @pytest.mark.parametrize(

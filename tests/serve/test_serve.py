@@ -15,7 +15,9 @@ import pytest
 
 from certificates import self_signed
 from listserver import Server, config, message, sojourn, tool
+from nameserver import everybody_at
 from postfix import let_through
+from sink import sink
 from waiting import PATIENCE_S, until
 
 NOBODY = "x@[127.0.0.77]"
@@ -226,27 +228,36 @@ Diagnostic-Code: smtp; 550 5.1.1 unknown
 
 
 LIST = "news-bounces@lists.example"
-SUBSCRIBER = "user@[127.0.0.77]"
+SUBSCRIBER = "gone@there.example"
 
 
 def test_who_is_suspended_and_why(tmp_path):
-    # a message that gets no second try: nobody is there
-    path = config(tmp_path)
-    text = path.read_text("utf-8").replace("[mail]\n", "[mail]\nlifetime = '1ms'\n")
-    path.write_text(text, "utf-8")
-    with Server(path) as server:
+    """A dead address is asked once, and suspended when the question comes back too."""
+    with (
+        sink("gone@") as host,
+        everybody_at("127.0.0.1") as resolver,
+        Server(config(tmp_path, port=host.port, resolver=resolver)) as server,
+    ):
         with server.trusted() as client:
-            assert client.sendmail(LIST, [SUBSCRIBER], b"x") == {}
-        server.await_log("suspended: ")
+            assert client.sendmail(LIST, [SUBSCRIBER], b"From: a@lists.example\n\nx") == {}
+        log = server.await_log("suspended: ")
+        assert f"asked whether mail arrives: list=<{LIST}>, to=<{SUBSCRIBER}>" in log
         _check_suspended(server)
 
 
 def _check_suspended(server: Server) -> None:
     [member] = json.loads(sojourn("mail", "list", server.config, "--json").stdout)
-    assert member.pop("suspended").endswith("+00:00")
-    assert member.pop("last_bounce").endswith("+00:00")
-    assert member.pop("reason")
-    assert member == {"list": LIST, "subscriber": SUBSCRIBER, "score": 1.0, "status": "5.4.7"}
+    for time in ("suspended", "last_bounce", "probed"):
+        assert member.pop(time).endswith("+00:00")
+    assert member == {
+        "list": LIST,
+        "subscriber": SUBSCRIBER,
+        "score": 1.0,
+        "status": "5.1.1",
+        "reason": "550 5.1.1 no such user (in reply to RCPT TO command)",
+        "provider": "there.example",
+        "fault": "address",
+    }
     shown = sojourn("mail", "list", server.config)
     assert shown.stdout.startswith("news-bounces@lists.example")
     assert SUBSCRIBER in shown.stdout
@@ -293,7 +304,7 @@ def test_keys_are_rotated_while_it_runs(server):
     shown = sojourn("mail", "keys", server.config, "--rotate")
     assert shown.stdout.endswith(" signs\n")
     assert len(shown.stdout.splitlines()) == 2
-    assert (file.stat().st_mode & 0o777, len(file.read_text("utf-8").splitlines())) == (0o600, 2)
+    assert (file.stat().st_mode & 0o777, len(file.read_text("utf-8").splitlines())) == (0o600, 3)
     before = server.config.with_name("before")
     server.log.rename(before)
     server.process.send_signal(signal.SIGHUP)

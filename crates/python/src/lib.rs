@@ -342,7 +342,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reception::ListServer>()?;
     module.add_function(wrap_pyfunction!(reception::bounce_book, module)?)?;
     module.add_function(wrap_pyfunction!(reception::exposed_file, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::forget_bounces, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::resume_subscribers, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::erase_subscribers, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::suppress_subscribers, module)?)?;
     module.add_function(wrap_pyfunction!(reception::unsubscribed, module)?)?;
     module.add_function(wrap_pyfunction!(reception::unverified_mail, module)?)?;
     module.add_function(wrap_pyfunction!(reception::token_keys, module)?)?;
@@ -354,6 +356,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<mail::DeliveryServer>()?;
     module.add("MailError", module.py().get_type::<mail::MailError>())?;
     module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_canonical, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_operate, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_queue, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_reload, module)?)?;

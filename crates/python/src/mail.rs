@@ -6,7 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_list_server::{Address, Log, Mail, ServerHandle, Settings, Tally, control};
+use sojourn_list_server::{Address, Log, Mail, ServerHandle, Settings, Tally, control, state};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
 use sojourn_mail_engine::{MessageId, Operation, Selection};
 use sojourn_mail_spool as spool;
@@ -62,6 +62,7 @@ impl MailSettings {
 #[pyclass(frozen, module = "sojourn._core")]
 pub(super) struct DeliveryServer {
     delivery: sojourn_list_server::DeliveryServer,
+    name: String,
     running: Mutex<Option<ServerHandle>>,
     tally: Tally,
     notices: Vec<String>,
@@ -78,6 +79,7 @@ impl DeliveryServer {
         log: Option<PathBuf>,
     ) -> PyResult<DeliveryServer> {
         let settings = settings.0.clone();
+        let name = settings.mail.hello.clone();
         let tally = Tally::default();
         let started = match log {
             None => py.detach(|| {
@@ -98,7 +100,7 @@ impl DeliveryServer {
         };
         let (delivery, mut running) = started.map_err(failed)?;
         let notices = std::mem::take(&mut running.notices);
-        Ok(DeliveryServer { delivery, running: Mutex::new(Some(running)), tally, notices })
+        Ok(DeliveryServer { delivery, name, running: Mutex::new(Some(running)), tally, notices })
     }
 
     /// What was found at the start that an operator has to know.
@@ -116,7 +118,7 @@ impl DeliveryServer {
     ) -> PyResult<u64> {
         let sender = sender.map(address).transpose()?;
         let recipients = recipients.iter().map(|it| address(it)).collect::<PyResult<_>>()?;
-        let mail = Mail::new(sender, recipients, text);
+        let mail = Mail::new(sender, recipients, text).completed(&self.name);
         let id = py.detach(|| self.delivery.submit_blocking(mail)).map_err(failed)?;
         Ok(id.0)
     }
@@ -180,6 +182,15 @@ fn address(text: &str) -> PyResult<Address> {
 pub(super) fn mail_address(text: &str) -> PyResult<String> {
     text.parse::<Address>()
         .map(|it| it.to_string())
+        .map_err(|why| PyValueError::new_err(why.to_string()))
+}
+
+/// The spelling by which an address is compared with others. Raises ValueError as `mail_address`
+/// does.
+#[pyfunction]
+pub(super) fn mail_canonical(text: &str) -> PyResult<String> {
+    text.parse::<Address>()
+        .map(|it| it.canonical().to_string())
         .map_err(|why| PyValueError::new_err(why.to_string()))
 }
 
@@ -270,20 +281,34 @@ pub(super) fn mail_waiting(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Waiti
 /// What was found, and what a repair does about it.
 type Finding = (String, String);
 
-/// What is wrong with a spool, each with what a repair does about it; and where the spool is kept as
-/// it was, when it was repaired.
+/// What is wrong with a spool, and with the register and the keys of its server, each with what a
+/// repair does about it; and, when they were repaired at `now` (seconds since 1970), where the damaged
+/// files are kept. A register or keys that are lost are made new where `new` says so.
 #[pyfunction]
 pub(super) fn mail_spool_check(
     py: Python<'_>,
     spool: PathBuf,
     repair: bool,
-) -> PyResult<(Vec<Finding>, Option<PathBuf>)> {
-    let (findings, copy) = match repair {
-        false => (py.detach(|| spool::check(&spool)).map_err(failed)?, None),
-        true => match py.detach(|| spool::repair(&spool)).map_err(failed)? {
-            None => (Vec::new(), None),
-            Some(repaired) => (repaired.findings, Some(repaired.copy)),
-        },
-    };
-    Ok((findings.into_iter().map(|it| (it.what, it.remedy.into_owned())).collect(), copy))
+    new: bool,
+    now: i64,
+) -> PyResult<(Vec<Finding>, Vec<PathBuf>)> {
+    // One that was removed to begin with an empty spool has nothing to be checked.
+    let has_spool = spool.exists();
+    let (findings, kept) = py.detach(|| {
+        let (mut findings, mut kept) = (Vec::new(), Vec::new());
+        if !repair {
+            findings = if has_spool { spool::check(&spool).map_err(failed)? } else { findings };
+            findings.extend(state::check(&spool));
+            return PyResult::Ok((findings, kept));
+        }
+        if has_spool && let Some(repaired) = spool::repair(&spool).map_err(failed)? {
+            findings = repaired.findings;
+            kept.push(repaired.copy);
+        }
+        let state = state::repair(&spool, new, now).map_err(failed)?;
+        findings.extend(state.0);
+        kept.extend(state.1);
+        Ok((findings, kept))
+    })?;
+    Ok((findings.into_iter().map(|it| (it.what, it.remedy.into_owned())).collect(), kept))
 }

@@ -5,7 +5,8 @@ use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_list_server::{
-    Address, Dkim, KeyFile, Lines, Log, Reloader, Serving, SubscriberStore, hash_password,
+    Address, Dkim, KeyFile, Lines, Log, Reloader, Serving, Standing, SubscriberStore, Suppression,
+    hash_password,
 };
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -51,6 +52,12 @@ impl ServeSettings {
     #[getter]
     fn log(&self) -> Option<PathBuf> {
         self.serving.log.as_ref().map(PathBuf::from)
+    }
+
+    /// The lists, by their return paths.
+    #[getter]
+    fn lists(&self) -> Vec<String> {
+        self.serving.list.iter().map(|it| it.bounces.to_string()).collect()
     }
 
     /// The file that keeps the lists' bounces.
@@ -211,32 +218,65 @@ pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
     sojourn_mail_spool::private::exposed(&path)
 }
 
-/// A list's return path, a subscriber, its score, its last bounce and since when it is suspended
-/// (seconds since 1970), the status, the reason.
-type Member = (String, String, f64, i64, Option<i64>, Option<String>, String);
+/// A list's return path, a subscriber, its score, its last bounce, since when it is asked and since
+/// when it is suspended (seconds since 1970), the status, the reason, who runs its host, and whose
+/// fault the reason is.
+type Member = (
+    (String, String, f64, i64, Option<i64>, Option<i64>),
+    (Option<String>, String, String, String),
+);
 
 /// All whose mail came back, those who are suspended first.
 #[pyfunction]
 pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
     let members = SubscriberStore::open(&path).and_then(|book| book.members()).map_err(failed)?;
     let tuple = |it: sojourn_list_server::Member| {
-        let standing = it.standing;
-        let since = standing.suspended;
-        (it.list, it.subscriber, standing.score, standing.last, since, it.status, it.reason)
+        let (standing, fault) = (it.standing, it.fault().to_string());
+        let Standing { score, last, probed, suspended, .. } = standing;
+        (
+            (it.list, it.subscriber, score, last, probed, suspended),
+            (it.status, it.reason, it.provider, fault),
+        )
     };
     Ok(members.into_iter().map(tuple).collect())
 }
 
-/// Forgets a subscriber's bounces; whether there were any.
+fn addresses(pairs: &[(String, String)]) -> PyResult<Vec<(Address, Address)>> {
+    pairs.iter().map(|(list, who)| Ok((address(list)?, address(who)?))).collect()
+}
+
+fn address(text: &str) -> PyResult<Address> {
+    text.parse().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
+}
+
+/// Serves subscribers again, each of a list; how many got no mail, or had a score.
 #[pyfunction]
-pub(super) fn forget_bounces(path: PathBuf, bounces: &str, subscriber: &str) -> PyResult<bool> {
-    let address = |text: &str| {
-        text.parse::<Address>().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
+pub(super) fn resume_subscribers(path: PathBuf, pairs: Vec<(String, String)>) -> PyResult<u64> {
+    let pairs = addresses(&pairs)?;
+    SubscriberStore::open(&path).and_then(|mut book| book.resume(&pairs)).map_err(failed)
+}
+
+/// Forgets subscribers, each of a list; how many there were.
+#[pyfunction]
+pub(super) fn erase_subscribers(path: PathBuf, pairs: Vec<(String, String)>) -> PyResult<u64> {
+    let pairs = addresses(&pairs)?;
+    SubscriberStore::open(&path).and_then(|mut book| book.erase(&pairs)).map_err(failed)
+}
+
+/// A list's return path, a subscriber, whether the subscriber has left (else is suspended), since
+/// when (seconds since 1970), the status, the reason.
+type Suppressed = (String, String, bool, i64, Option<String>, String);
+
+/// Enters that subscribers get no mail; how many got some before.
+#[pyfunction]
+pub(super) fn suppress_subscribers(path: PathBuf, rows: Vec<Suppressed>) -> PyResult<u64> {
+    let read = |(list, subscriber, left, since, status, reason): Suppressed| {
+        let why = if left { Suppression::Left } else { Suppression::Suspended };
+        let (list, subscriber) = (address(&list)?, address(&subscriber)?);
+        Ok(sojourn_list_server::Suppressed { list, subscriber, why, since, status, reason })
     };
-    let (list, subscriber) = (address(bounces)?, address(subscriber)?);
-    SubscriberStore::open(&path)
-        .and_then(|mut book| book.forget(&list, &subscriber))
-        .map_err(failed)
+    let all = rows.into_iter().map(read).collect::<PyResult<Vec<_>>>()?;
+    SubscriberStore::open(&path).and_then(|mut book| book.suppress(&all)).map_err(failed)
 }
 
 /// Those who have unsubscribed, by list, the last one first: the list's return path, the address,

@@ -53,6 +53,7 @@ class Delivered:
         spool: what is left is there.
         recipients: of the message.
         duplicates: how often one of them stood in the list again.
+        suppressed: how many get nothing, as the suppression list has them.
         message: its number in the spool, once it is there.
         delivered: how many have it now who had it not before.
         seconds: percentiles of the time since the message was accepted, until they had it.
@@ -66,6 +67,7 @@ class Delivered:
     spool: Path
     recipients: int = 0
     duplicates: int = 0
+    suppressed: int = 0
     message: int | None = None
     delivered: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -186,6 +188,7 @@ def deliver(
         if order is not None:
             list_ = order.subscribers
             done.recipients, done.duplicates = len(list_.addresses), list_.duplicates
+            done.suppressed = list_.suppressed
             done.message = server.submit(order.sender, list_.addresses, order.text)
         end = None if patience_s is None else monotonic() + patience_s
         with _bar(done.recipients or None) as show:

@@ -10,7 +10,6 @@ from sojourn._core import (
     MailError,
     ServeSettings,
     bounce_book,
-    forget_bounces,
     mail_reload,
     rotate_token_keys,
     token_keys,
@@ -29,18 +28,24 @@ class Member:
         subscriber: the address, in lower case.
         score: what bounces have cost so far.
         suspended: since when delivery is suspended (ISO 8601, UTC); None where it is not.
+        probed: since when a message asks whether mail arrives (ISO 8601, UTC); None without one.
         last_bounce: when mail came back last that counted (ISO 8601, UTC).
         status: why, as a status (RFC 3463); None where no report said.
         reason: why, in the words of the host that refused.
+        provider: who runs the subscriber's host, by its domain; empty where that is not known.
+        fault: whose fault the reason is, such as `address` or `policy`.
     """
 
     list: str
     subscriber: str
     score: float
     suspended: str | None
+    probed: str | None
     last_bounce: str
     status: str | None
     reason: str
+    provider: str
+    fault: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +141,12 @@ def members(path: Path) -> list[Member]:
         SpecError: the file has what no server can be set to.
     """
     try:
-        found = bounce_book(_book(path))
+        found = bounce_book(book(path))
     except MailError as error:
         raise InputError(str(error)) from None
     return [
-        Member(list_, who, score, _day(suspended), _utc(last), status, why)
-        for list_, who, score, last, suspended, status, why in found
+        Member(list_, who, score, _day(suspended), _day(probed), _utc(last), *why)
+        for (list_, who, score, last, probed, suspended), why in found
     ]
 
 
@@ -153,7 +158,7 @@ def left(path: Path) -> list[Left]:
         SpecError: the file has what no server can be set to.
     """
     try:
-        found = unsubscribed(_book(path))
+        found = unsubscribed(book(path))
     except MailError as error:
         raise InputError(str(error)) from None
     return [Left(list_, who, _utc(seconds)) for list_, who, seconds in found]
@@ -167,7 +172,7 @@ def unverified(path: Path) -> list[Unverified]:
         SpecError: the file has what no server can be set to.
     """
     try:
-        found = unverified_mail(_book(path))
+        found = unverified_mail(book(path))
     except MailError as error:
         raise InputError(str(error)) from None
     day = timedelta(days=1)
@@ -207,19 +212,6 @@ def reload_keys(server: ListServer) -> None:
         raise InputError(str(error)) from None
 
 
-def resume(path: Path, list_: str, subscriber: str) -> bool:
-    """Forget the bounces of a subscriber, who is served again; whether there were any.
-
-    Raises:
-        InputError: there is no such book, it cannot be written, or something is no address.
-        SpecError: the file has what no server can be set to.
-    """
-    try:
-        return forget_bounces(_book(path), list_, subscriber)
-    except (MailError, ValueError) as error:
-        raise InputError(str(error)) from None
-
-
 def spool(path: Path) -> Path:
     """Where the spool of a server is.
 
@@ -239,11 +231,17 @@ def _text(path: Path) -> str:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
-def _book(path: Path) -> Path:
-    book = Path(settings(path, []).book)
-    if not book.exists():
-        raise InputError(f"{book}: no such book of bounces; its server has not run yet")
-    return book
+def book(path: Path) -> Path:
+    """Where the register of a server's subscribers is.
+
+    Raises:
+        InputError: the configuration cannot be read, or there is no such register.
+        SpecError: it has what no server can be set to.
+    """
+    found = Path(settings(path, []).book)
+    if not found.exists():
+        raise InputError(f"{found}: no such book of bounces; its server has not run yet")
+    return found
 
 
 def _day(seconds: int | None) -> str | None:

@@ -1,5 +1,6 @@
 """What a spool holds, and whether it is sound."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -105,14 +106,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in a spool, and where it is kept as it was, when it was repaired."""
+    """What was found in a spool and beside it, and where damaged files are kept after a repair."""
 
     findings: list[Finding]
-    copy: Path | None
+    kept: list[Path]
 
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""
-        return {**asdict(self), "copy": str(self.copy) if self.copy else None}
+        return {**asdict(self), "kept": [str(path) for path in self.kept]}
 
 
 def queue(spool: Path) -> list[Queued]:
@@ -141,18 +142,23 @@ def waiting(spool: Path) -> Iterator[Waiting]:
     return each()
 
 
-def check(spool: Path, *, repair: bool) -> Checked:
-    """What is wrong with a spool; remedied with `repair`.
+def check(spool: Path, *, repair: bool, new: bool) -> Checked:
+    """What is wrong with a spool, and with its server's register and keys; remedied with `repair`.
+
+    With `new`, a repair makes a new register or new keys where their backup is lost too.
 
     Raises:
-        InputError: there is no spool, it cannot be read, or another process has it.
+        InputError: there is no spool, it cannot be read, another process has it, or something is
+            lost.
     """
-    findings, copy = _asked(partial(mail_spool_check, repair=repair), spool)
-    return Checked([Finding(*it) for it in findings], Path(copy) if copy else None)
+    question = partial(mail_spool_check, repair=repair, new=new, now=int(time.time()))
+    beside = (spool.with_name(spool.name + suffix) for suffix in (".bounces", ".keys"))
+    findings, kept = _asked(question, spool, *beside)
+    return Checked([Finding(*it) for it in findings], [Path(path) for path in kept])
 
 
-def _asked(question: Callable[[Path], _Answer], spool: Path) -> _Answer:
-    if not spool.exists():
+def _asked(question: Callable[[Path], _Answer], spool: Path, *beside: Path) -> _Answer:
+    if not any(path.exists() for path in (spool, *beside)):
         raise InputError(f"{spool}: no spool there")
     try:
         return question(spool)

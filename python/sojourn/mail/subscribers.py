@@ -2,11 +2,11 @@
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._core import mail_address
+from sojourn._core import mail_address, mail_canonical
 from sojourn._internal.errors import InputError, did_you_mean, reason
 
 _LARGEST_LIST = 1 << 30
@@ -20,6 +20,12 @@ class Subscribers:
 
     addresses: list[str]
     duplicates: int
+    suppressed: int = 0
+
+    def without(self, mailboxes: Collection[str]) -> "Subscribers":
+        """Those whose mailbox is not among `mailboxes`, which are in canonical form."""
+        kept = [it for it in self.addresses if mail_canonical(it) not in mailboxes]
+        return Subscribers(kept, self.duplicates, len(self.addresses) - len(kept))
 
 
 def read(path: Path, column: str | None = None) -> Subscribers:
@@ -27,25 +33,56 @@ def read(path: Path, column: str | None = None) -> Subscribers:
 
     One address a line; or a CSV table (comma, semicolon or tab), whose column is named, or is the
     one with a head like `email`, or the one whose first cell is an address. Blank lines, and lines
-    that begin with `#`, are nothing. Of addresses that differ in the case of their domain only, the
-    first counts.
+    that begin with `#`, are nothing. Of several spellings of one mailbox the first counts.
 
     Raises:
         InputError: the file cannot be read; a line has no address, and why.
     """
     lines = _lines(path)
     rows = _rows(path, lines, column)
-    addresses: dict[str, None] = {}
+    addresses: dict[str, str] = {}
     count = 0
     for number, given in rows:
         count += 1
         try:
-            addresses.setdefault(mail_address(given))
+            addresses.setdefault(mail_canonical(given), mail_address(given))
         except ValueError as error:
             raise InputError(f"{path}:{number}: {given!r} is no address: {error}") from None
     if not addresses:
         raise InputError(f"{path}: no addresses in it")
-    return Subscribers(list(addresses), count - len(addresses))
+    return Subscribers(list(addresses.values()), count - len(addresses))
+
+
+def suppressed(path: Path) -> set[str]:
+    """The mailboxes of a suppression list, or of any list of subscribers, in canonical form.
+
+    Raises:
+        InputError: the file cannot be read; a line has no address, and why.
+    """
+    return {mail_canonical(it) for it in read(path).addresses}
+
+
+def table(path: Path, heads: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV table with the columns `heads`, of which `address` has to be there.
+
+    Raises:
+        InputError: the file cannot be read, or has other columns; a row has more cells.
+    """
+    rows = csv.reader(_lines(path), strict=True)
+    try:
+        names = [cell.strip().lower() for cell in next(rows, [])]
+        if wrong := [name for name in names if name not in heads]:
+            raise InputError(f"{path}:1: no column {wrong[0]!r}{did_you_mean(wrong[0], heads)}")
+        if "address" not in names:
+            raise InputError(f"{path}:1: no column address; expected {', '.join(heads)}")
+        for row in rows:
+            if len(row) > len(names):
+                raise InputError(f"{path}:{rows.line_num}: {len(row)} cells, expected {len(names)}")
+            if any(row):
+                cells = (cell.strip() for cell in row)
+                yield rows.line_num, {"address": "", **dict(zip(names, cells, strict=False))}
+    except csv.Error as error:
+        raise InputError(f"{path}:{rows.line_num}: not CSV: {error}") from None
 
 
 def _lines(path: Path) -> list[str]:

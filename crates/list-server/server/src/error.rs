@@ -36,10 +36,20 @@ pub enum SetupError {
         /// Why not.
         why: String,
     },
+    /// The table of faults: its file and line, and why.
+    Faults(String),
+    /// The register or the keys are lost, or cannot be repaired: why, and what to do.
+    State(String),
     /// The book of bounces.
     Subscribers(SubscriberError),
     /// The system gives no threads.
     System(std::io::Error),
+}
+
+impl From<SubscriberError> for SetupError {
+    fn from(error: SubscriberError) -> SetupError {
+        SetupError::Subscribers(error)
+    }
 }
 
 /// Reads a file of keys or certificates.
@@ -56,6 +66,8 @@ impl fmt::Display for SetupError {
             SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
             SetupError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
             SetupError::User { name, why } => write!(f, "this cannot run as {name:?}: {why}"),
+            SetupError::Faults(why) => f.write_str(why),
+            SetupError::State(why) => f.write_str(why),
             SetupError::Subscribers(error) => error.fmt(f),
             SetupError::System(error) => write!(f, "the system refuses: {error}"),
         }

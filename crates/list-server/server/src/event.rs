@@ -1,8 +1,9 @@
 //! What a server does, as it happens, and who follows it.
 
+use crate::lists::alarms::Alarm;
 use crate::lists::subscribers::Unverified;
 use sojourn_core::Span;
-use sojourn_mail_engine::bounce::Feedback;
+use sojourn_mail_engine::bounce::{Fault, Feedback};
 use sojourn_mail_engine::{Delays, MessageId, Operation, Outcome, Reason, Relay, Task};
 use sojourn_smtp::{Address, plain};
 use std::fmt;
@@ -156,6 +157,17 @@ pub enum ServerEvent<'a> {
         /// Why it came back.
         reason: &'a str,
     },
+    /// Mail came to a return path that is verified, or to the address for complaints.
+    CameBack {
+        /// The client.
+        peer: SocketAddr,
+        /// The list, by its return path, and the subscriber; nothing when a complaint names none.
+        copy: Option<(&'a Address, &'a Address)>,
+        /// What it is ([`Returned::kind`](sojourn_mail_engine::bounce::Returned::kind)).
+        kind: &'static str,
+        /// Whether another event has told of it: a bounce that counted, or a complaint.
+        is_told: bool,
+    },
     /// A subscriber has left.
     Left {
         /// The list, by its return path.
@@ -179,13 +191,29 @@ pub enum ServerEvent<'a> {
         /// What is said of the mail.
         feedback: Feedback,
     },
+    /// A subscriber is asked, by a message whose bounce suspends.
+    Probed {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// The subscriber.
+        subscriber: &'a Address,
+    },
     /// A subscriber is suspended.
     Suspended {
         /// The list, by its return path.
         list: &'a Address,
         /// The subscriber.
         subscriber: &'a Address,
+        /// Why the last mail came back.
+        reason: &'a str,
     },
+    /// A delivery failed for good; the log has it as an attempt, or as mail that came back.
+    Failure {
+        /// Whose fault it is.
+        fault: Fault,
+    },
+    /// Too much of what a provider was sent failed.
+    Alarm(&'a Alarm),
     /// Mail came to a return path that is not verified: it was counted and scores no subscriber. Any
     /// client can cause as many of these as it likes.
     Unverified {
@@ -261,7 +289,10 @@ impl ServerEvent<'_> {
             | Event::Finished { .. }
             | Event::HostDown(..)
             | Event::DomainDown(..)
-            | Event::Trouble(_) => return None,
+            | Event::Failure { .. }
+            | Event::Trouble(_)
+            | Event::CameBack { is_told: true, .. } => return None,
+            Event::CameBack { peer, copy, kind, .. } => came_back(peer, copy, kind),
             Event::Taken { message, peer, user, sender, size, recipients } => {
                 let user = user.map_or(String::new(), |user| format!(", user={}", Plain(user)));
                 let (id, client) = (QueueId(message), peer.ip());
@@ -279,9 +310,16 @@ impl ServerEvent<'_> {
             Event::Complaint { list, subscriber, feedback } => {
                 format!("complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }
-            Event::Suspended { list, subscriber } => {
-                format!("suspended: list=<{list}>, to=<{subscriber}>")
+            Event::Probed { list, subscriber } => {
+                format!("asked whether mail arrives: list=<{list}>, to=<{subscriber}>")
             }
+            Event::Suspended { list, subscriber, reason } => {
+                format!("suspended: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
+            }
+            Event::Alarm(Alarm { provider, fault, failed, ended, reply }) => format!(
+                "alarm: provider={provider}, fault={fault}: {failed} of {ended} deliveries today: {}",
+                Plain(reply)
+            ),
             Event::Unverified { peer, list, kind, number } => {
                 let client = peer.ip();
                 format!("unverified: client=[{client}], list=<{list}>, {kind}, nrcpt={number}")
@@ -316,6 +354,17 @@ impl ServerEvent<'_> {
                 format!("page to unsubscribe full: client=[{}]", peer.ip())
             }
         })
+    }
+}
+
+/// The line about mail of this kind that came back, about a list's copy for a subscriber.
+fn came_back(peer: SocketAddr, copy: Option<(&Address, &Address)>, kind: &str) -> String {
+    let client = peer.ip();
+    match copy {
+        Some((list, to)) => {
+            format!("came back: client=[{client}], list=<{list}>, to=<{to}>: {kind}")
+        }
+        None => format!("came back: client=[{client}]: {kind} that names no subscriber"),
     }
 }
 

@@ -21,7 +21,7 @@ mod settings;
 mod smtp_in;
 mod tally;
 
-pub use delivery::local::LocalDelivery;
+pub use delivery::local::{Addressed, Ended, LocalDelivery};
 pub use delivery::mail::Mail;
 pub use delivery::request::{Refused, Sessions, StopReport};
 pub use delivery::server::{DeliveryServer, ServerHandle, StartError};
@@ -30,11 +30,13 @@ pub use error::SetupError;
 pub use event::{Observer, ServerEvent};
 pub use http::live::Shown;
 pub use http::live::access::Live;
+pub use lists::alarms::Alarm;
 pub use lists::keys::{KEYS_MAX, KeyFile};
 pub use lists::signing::{Dkim, sign_often};
+pub use lists::state;
 pub use lists::subscribers::{
-    COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered, SUSPENDED_DAYS,
-    SubscriberError, SubscriberStore, Unverified,
+    COUNTED_DAYS, Counted, Entered, FailedMailing, MAILED_DAYS, Member, NotEntered, SUSPENDED_DAYS,
+    SubscriberError, SubscriberStore, Suppressed, Suppression, Unverified,
 };
 pub use lists::unsubscribe::Unsubscribe;
 pub use log::{Lines, Log};
@@ -45,6 +47,8 @@ pub use smtp_in::reload::{NotReloaded, needs_restart};
 pub use smtp_in::server::{ListServer, Reloader, ServeError};
 pub use smtp_in::settings::{Certificate, Listener, Rules, Serving};
 pub use smtp_in::submitters::{NotASubnet, Pattern, Program, Subnet, User, hash_password};
+/// How a [`Member`] stands.
+pub use sojourn_mail_engine::bounce::Standing;
 /// Senders and recipients of [`Mail`].
 pub use sojourn_smtp::Address;
 pub use tally::{Count, Tally, Trouble};

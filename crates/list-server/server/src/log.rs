@@ -248,6 +248,7 @@ fn kind(event: &ServerEvent<'_>) -> Option<&'static str> {
         ServerEvent::GaveWay { .. } => Some("gave way"),
         ServerEvent::TooMany { .. } => Some("too many sessions"),
         ServerEvent::Unverified { .. } => Some("not verified"),
+        ServerEvent::CameBack { is_told: false, .. } => Some("came back"),
         ServerEvent::PageFull { .. } => Some("page to unsubscribe full"),
         // Those of delivery; those whose lines are limited where they are made, once a subscriber and
         // day or in time; and those that only submitters and operators cause.

@@ -1,7 +1,9 @@
 //! Addresses of an SMTP envelope.
 
+use idna::{AsciiDenyList, domain_to_ascii_cow};
 use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -81,6 +83,33 @@ impl Address {
     /// The host, when the domain is an address literal: `[192.0.2.1]`, `[IPv6:2001:db8::1]`.
     pub fn literal(&self) -> Option<IpAddr> {
         literal(self.domain())
+    }
+
+    /// The spelling by which mailboxes are compared: the domain in A-labels (RFC 5890), the local
+    /// part in lower case, because hosts change its case, and without quotes that mean nothing. Mail
+    /// goes to the address as it was given. An address whose canonical form is too long has none, and
+    /// is compared as it is.
+    pub fn canonical(&self) -> Address {
+        let is_plain = |byte: u8| {
+            byte.is_ascii() && !byte.is_ascii_uppercase() && !matches!(byte, b'"' | b'[')
+        };
+        if self.text.bytes().all(is_plain) {
+            return self.clone();
+        }
+        let domain = match self.literal() {
+            Some(IpAddr::V4(v4)) => format!("[{v4}]").into(),
+            Some(IpAddr::V6(v6)) => format!("[ipv6:{v6}]").into(),
+            None => domain_to_ascii_cow(self.domain().as_bytes(), AsciiDenyList::STD3)
+                .unwrap_or(self.domain().into()),
+        };
+        Address::of(&self.name().to_lowercase(), &domain).unwrap_or_else(|_| self.clone())
+    }
+
+    /// One address of each mailbox among `addresses`: the first one, as it was given.
+    pub fn distinct(mut addresses: Vec<Address>) -> Vec<Address> {
+        let mut mailboxes = BTreeSet::new();
+        addresses.retain(|address| mailboxes.insert(address.canonical()));
+        addresses
     }
 
     /// Whether it needs SMTPUTF8 (RFC 6531).

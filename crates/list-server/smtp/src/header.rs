@@ -16,25 +16,30 @@ pub fn beginning(text: &[u8]) -> &[u8] {
     &text[..text.len().min(64 * 1024)]
 }
 
-/// The names and values of the fields of `text`, up to the empty line that ends its header; a value
-/// has its folds (RFC 5322 section 2.2.3). Lines that are no field are passed over.
-pub fn each(mut text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+/// The fields of `text` as they are, up to the empty line that ends its header: each with its folds
+/// (RFC 5322 section 2.2.3) and its end. A line that is no field is one of them too.
+pub fn whole(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
-        loop {
-            if text.is_empty() || text.starts_with(b"\n") || text.starts_with(b"\r\n") {
-                return None;
-            }
-            let mut end = line_length(text);
-            while matches!(text.get(end), Some(b' ' | b'\t')) {
-                end += line_length(&text[end..]);
-            }
-            let (field, rest) = text.split_at(end);
-            text = rest;
-            if let Some(colon) = memchr(b':', field) {
-                // RFC 5322 section 4.5: old messages have space before the colon.
-                return Some((field[..colon].trim_ascii_end(), &field[colon + 1..]));
-            }
+        if text.is_empty() || text.starts_with(b"\n") || text.starts_with(b"\r\n") {
+            return None;
         }
+        let mut end = line_length(text);
+        while matches!(text.get(end), Some(b' ' | b'\t')) {
+            end += line_length(&text[end..]);
+        }
+        let (field, rest) = text.split_at(end);
+        text = rest;
+        Some(field)
+    })
+}
+
+/// The names and values of the fields of `text`, up to the empty line that ends its header; a value
+/// has its folds. Lines that are no field are ignored.
+pub fn each(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    whole(text).filter_map(|field| {
+        let colon = memchr(b':', field)?;
+        // RFC 5322 section 4.5: old messages have space before the colon.
+        Some((field[..colon].trim_ascii_end(), &field[colon + 1..]))
     })
 }
 

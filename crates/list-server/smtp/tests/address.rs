@@ -78,6 +78,38 @@ fn no_addresses() {
     }
 }
 
+/// Spellings of one mailbox have one canonical form, and other mailboxes have others.
+#[test]
+fn canonical_forms() {
+    let canonical = |text: &str| text.parse::<Address>().unwrap().canonical().to_string();
+    for (spellings, expected) in [
+        (
+            &["ide1@d.example", "Ide1@D.Example", "\"ide1\"@d.example", "\"i\\de1\"@d.example"][..],
+            "ide1@d.example",
+        ),
+        (
+            &["x@Bücher.example", "x@BU\u{308}CHER.example", "x@XN--Bcher-KVA.example"],
+            "x@xn--bcher-kva.example",
+        ),
+        (&["a@例子。广告", "a@例子.广告"], "a@xn--fsqu00a.xn--4rr70v"),
+        (&["É@x", "é@x", "\"é\"@x"], "é@x"),
+        (&["\"A b\"@x", "\"a\\ b\"@x"], "\"a b\"@x"),
+        (&["\"a.\"@x"], "\"a.\"@x"),
+        (&["a@[IPv6:2001:DB8:0::1]", "a@[ipv6:2001:db8::1]"], "a@[ipv6:2001:db8::1]"),
+        (&["a@[192.0.2.1]"], "a@[192.0.2.1]"),
+        // No domain of A-labels is like these.
+        (&["a@b＠c.example"], "a@b＠c.example"),
+        (&["a@xn--0.example"], "a@xn--0.example"),
+    ] {
+        for spelling in spellings {
+            assert_eq!(canonical(spelling), expected, "{spelling}");
+        }
+    }
+    let given = ["B@x", "a@X", "\"b\"@x", "A@x", "c@x"].map(|text| text.parse().unwrap());
+    let distinct = Address::distinct(given.to_vec());
+    assert_eq!(distinct, [given[0].clone(), given[1].clone(), given[4].clone()]);
+}
+
 /// Outside of quotes, nothing that ends the path or the line.
 fn is_harmless(text: &str) -> bool {
     let quoted = text.starts_with('"');
@@ -89,11 +121,14 @@ proptest! {
 
     #[test]
     fn whatever_parses_is_harmless_and_stays_itself(
-        text in "(\"[ -~é\\\\\r\n]{0,8}\"|[a-z.\"<> \r\n\0é]{0,9})@[a-z.\\-\\[\\]0-9:> \r\né]{0,9}"
+        text in "(\"[ -~é\\\\\r\n]{0,8}\"|[a-zA-ZΣ.\"<> \r\n\0é]{0,9})@[a-zA-Z.\\-\\[\\]0-9:> \r\néÜ。]{0,9}"
     ) {
         if let Ok(address) = text.parse::<Address>() {
             prop_assert!(is_harmless(address.as_str()), "{}", address);
-            prop_assert_eq!(address.as_str().parse::<Address>().unwrap(), address);
+            prop_assert_eq!(&address.as_str().parse::<Address>().unwrap(), &address);
+            let canonical = address.canonical();
+            prop_assert_eq!(&canonical.as_str().parse::<Address>().unwrap(), &canonical);
+            prop_assert_eq!(canonical.canonical(), canonical);
         }
     }
 

@@ -69,8 +69,8 @@ impl Session {
 fn letters(verdicts: &[Verdict]) -> String {
     let letter = |verdict: &Verdict| match verdict {
         Verdict::Delivered(_) => 'D',
-        Verdict::Refused(_) => 'R',
-        Verdict::Deferred(_) => 'L',
+        Verdict::Refused(..) => 'R',
+        Verdict::Deferred(..) => 'L',
         Verdict::Again => 'A',
         Verdict::Unsettled => '?',
     };

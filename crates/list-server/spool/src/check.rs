@@ -201,16 +201,18 @@ fn damage(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
         }
     }
     if findings.is_empty() {
-        let mut wiped = database.prepare(WIPED)?;
-        for id in wiped.query_map([], |row| row.get::<_, i64>(0))? {
-            findings.push(pages(format!("message {}: its text does not end with a line", id?)));
+        let mut altered = database.prepare(ALTERED)?;
+        for id in altered.query_map([], |row| row.get::<_, i64>(0))? {
+            findings.push(pages(format!("message {}: its text is not as it was written", id?)));
         }
     }
     Ok(findings)
 }
 
-/// SQLite does not see that the last page of a text was wiped: texts end with whole lines.
-const WIPED: &str = "SELECT id FROM message WHERE substr(text, -1) = x'00'";
+/// SQLite does not see what changes within a text. One that has no checksum ends with a whole line.
+const ALTERED: &str = "SELECT id FROM message
+    WHERE iif(checksum IS NULL, substr(text, -1) = x'00', checksum <> checksum_of(text))
+    LIMIT 100";
 
 fn shown(value: ValueRef<'_>) -> String {
     match value {
@@ -251,12 +253,15 @@ fn mend(path: &Path, database: &Connection) -> Result<Vec<Finding>, salvage::Fai
     Ok(bare)
 }
 
-/// The project's own parsers decide what is an address and a status.
+/// The project's own parsers decide what is an address and a status; and a text's checksum.
 fn functions(database: &Connection) -> rusqlite::Result<()> {
     use rusqlite::functions::FunctionFlags;
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     database.create_scalar_function("is_address", 1, flags, |context| {
         Ok(context.get_raw(0).as_str().is_ok_and(|text| text.parse::<Address>().is_ok()))
+    })?;
+    database.create_scalar_function("checksum_of", 1, flags, |context| {
+        Ok(context.get_raw(0).as_blob().map_or(0, crc32fast::hash))
     })?;
     database.create_scalar_function("is_status", 1, flags, |context| {
         Ok(context.get_raw(0).as_str().is_ok_and(|text| schema::status(text).is_some()))

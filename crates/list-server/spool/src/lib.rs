@@ -27,11 +27,14 @@ pub use error::{Doing, SpoolError};
 pub use look::{Queued, Tried, Waiting, look, waiting};
 pub use operate::operate;
 pub use salvage::Finding;
+pub use schema::own;
 pub use writer::{Archive, Done, Job};
 
 use bytes::Bytes;
 use rusqlite::blob::ZeroBlob;
-use rusqlite::{Connection, MAIN_DB, OptionalExtension, ToSql, TransactionBehavior, named_params};
+use rusqlite::{
+    Connection, MAIN_DB, OptionalExtension, Row, ToSql, TransactionBehavior, named_params,
+};
 use sojourn_mail_engine::{
     Deferral, MessageId, Moment, Obstacle, Operation, Record, Stored, Submission, Task,
 };
@@ -207,19 +210,23 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// The database cannot be read.
+    /// The database cannot be read; the text is not the one that was written.
     pub fn text(&self, id: MessageId) -> Result<Option<Vec<u8>>, SpoolError> {
         if let Some(offer) = self.offers.get(&id) {
             return Ok(Some(offer.text.to_vec()));
         }
-        let text = "SELECT text FROM message WHERE id = ?";
-        let row = self.database.query_row(text, [key(id)], |row| row.get(0)).optional();
-        row.map_err(|error| SpoolError::sqlite(&self.path, Doing::Read, error))
+        let text = "SELECT text, checksum FROM message WHERE id = ?";
+        let row = |row: &Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<u32>>(1)?));
+        let row = self.database.query_row(text, [key(id)], row).optional();
+        match row.map_err(|error| SpoolError::sqlite(&self.path, Doing::Read, error))? {
+            Some((text, Some(sum))) if sum != crc32fast::hash(&text) => {
+                Err(self.damaged(format!("message {}: its text is not as it was written", id.0)))
+            }
+            row => Ok(row.map(|(text, _)| text)),
+        }
     }
 
-    /// That a message is not there which should be.
-    pub(crate) fn lacks(&self, id: MessageId) -> SpoolError {
-        let what = format!("message {} is missing", id.0);
+    pub(crate) fn damaged(&self, what: String) -> SpoolError {
         SpoolError::Damaged { path: self.path.clone(), what }
     }
 
@@ -280,8 +287,8 @@ const PIECE: usize = 64 * 1024;
 
 fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Result<()> {
     let Offer { submission, accepted_ms, text } = offer;
-    let message = "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text)
-        VALUES (:id, :sender, :eight_bit, :utf8, :accepted, :text)";
+    let message = "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text, checksum)
+        VALUES (:id, :sender, :eight_bit, :utf8, :accepted, :text, :checksum)";
     // SQLite copies what it is given, twice.
     let in_pieces = text.len() > LARGE;
     let room = ZeroBlob(i32::try_from(text.len()).map_err(|_| rusqlite::Error::BlobSizeError)?);
@@ -293,6 +300,7 @@ fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Resu
         ":utf8": submission.utf8,
         ":accepted": accepted_ms,
         ":text": given,
+        ":checksum": crc32fast::hash(text),
     })?;
     if in_pieces {
         let mut blob = database.blob_open(MAIN_DB, "message", "text", key(id), false)?;

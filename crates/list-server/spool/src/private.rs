@@ -47,12 +47,23 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Gives a file to the owner of another, where another user, who may, works on both.
-pub(crate) fn give(file: &Path, like: &Path) {
+pub fn give(file: &Path, like: &Path) {
     if let (Ok(its), Ok(like)) = (file.metadata(), like.metadata())
         && (its.uid(), its.gid()) != (like.uid(), like.gid())
     {
         drop(chown(file, Some(like.uid()), Some(like.gid())));
     }
+}
+
+/// Puts the file at `new` in the place of the one at `path`, which is one of the two after a crash.
+///
+/// # Errors
+///
+/// It cannot be moved there.
+pub fn put(new: &Path, path: &Path) -> io::Result<()> {
+    std::fs::rename(new, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// What to tell the operator where others than the owner may read or write the file at `path`;

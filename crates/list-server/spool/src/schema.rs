@@ -12,14 +12,14 @@ use sojourn_mail_engine::{
 };
 use sojourn_smtp::{Address, Enhanced};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// "sojn", which the file begins to be known by.
 const APPLICATION: i32 = i32::from_be_bytes(*b"sojn");
 /// Of the tables below.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 const TABLES: &str = "
     CREATE TABLE message (
@@ -28,7 +28,8 @@ const TABLES: &str = "
         eight_bit INTEGER NOT NULL,
         utf8 INTEGER NOT NULL,
         accepted_ms INTEGER NOT NULL,
-        text BLOB NOT NULL
+        text BLOB NOT NULL,
+        checksum INTEGER
     ) STRICT;
     CREATE TABLE recipient (
         message INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
@@ -49,28 +50,36 @@ const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// What the tables of version 1 lack: when a recipient who is deferred was last tried, and where.
-const SINCE_1: &str = "
-    ALTER TABLE recipient ADD COLUMN tried_ms INTEGER;
-    ALTER TABLE recipient ADD COLUMN host TEXT;
-";
-/// What the tables of version 2 lack: a recipient's number in its list's register.
-const SINCE_2: &str = "ALTER TABLE recipient ADD COLUMN subscriber INTEGER;";
-/// And whether an operator holds it.
-const HELD: &str = "ALTER TABLE recipient ADD COLUMN held INTEGER NOT NULL DEFAULT 0;";
-/// Version 1 for a process that may only look; nothing that looks reads what version 2 lacks.
-const SEEN_AS_2: &str = "
+/// What the tables of each version lack that the next one has.
+const SINCE: [&str; VERSION as usize - 1] = [
+    // When a recipient who is deferred was last tried, and where.
+    "ALTER TABLE recipient ADD COLUMN tried_ms INTEGER;
+    ALTER TABLE recipient ADD COLUMN host TEXT;",
+    // A recipient's number in its list's register, and whether an operator holds it.
+    "ALTER TABLE recipient ADD COLUMN subscriber INTEGER;
+    ALTER TABLE recipient ADD COLUMN held INTEGER NOT NULL DEFAULT 0;",
+    // The checksum of a text. To give older texts one would write all of them again.
+    "ALTER TABLE message ADD COLUMN checksum INTEGER;",
+];
+/// Each older version for a process that may only look.
+const SEEN: [&str; SINCE.len()] = [
+    "CREATE TEMP VIEW message AS SELECT *, NULL AS checksum FROM main.message;
     CREATE TEMP VIEW recipient AS
-        SELECT *, NULL AS tried_ms, NULL AS host, 0 AS held FROM main.recipient;
-";
-/// Version 2 for a process that may only look.
-const SEEN_AS_3: &str = "CREATE TEMP VIEW recipient AS SELECT *, 0 AS held FROM main.recipient;";
+        SELECT *, NULL AS tried_ms, NULL AS host, 0 AS held FROM main.recipient;",
+    "CREATE TEMP VIEW message AS SELECT *, NULL AS checksum FROM main.message;
+    CREATE TEMP VIEW recipient AS SELECT *, 0 AS held FROM main.recipient;",
+    "CREATE TEMP VIEW message AS SELECT *, NULL AS checksum FROM main.message;",
+];
 
 /// How long to wait for another process that looks at the spool.
 const LOOKERS: Duration = Duration::from_secs(5);
 
 /// Becomes the owner of the spool at `path`, until what is returned is closed.
-pub(super) fn own(path: &Path) -> Result<File, SpoolError> {
+///
+/// # Errors
+///
+/// Another process is its owner.
+pub fn own(path: &Path) -> Result<File, SpoolError> {
     let beside = PathBuf::from(format!("{}-lock", path.display()));
     let failed = |error| SpoolError::Lock { path: beside.clone(), error };
     let file = private::append(&beside).map_err(failed)?;
@@ -109,13 +118,7 @@ fn begin(path: &Path) -> Result<(), SpoolError> {
     private::create(&new).map_err(files)?;
     let made = Connection::open(&new).and_then(|database| make(&database));
     made.map_err(|error| SpoolError::sqlite(path, Doing::Open, error))?;
-    std::fs::rename(&new, path).and_then(|()| sync_folder(path)).map_err(files)
-}
-
-/// Has the name of a file on stable storage.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    private::put(&new, path).map_err(files)
 }
 
 /// Refuses a file of zero length, which SQLite takes for a new database.
@@ -193,8 +196,9 @@ fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
     database.pragma_update(None, "foreign_keys", true)?;
     match kind {
         Kind::Empty => make(database)?,
-        Kind::Spool(1) => change(database, &[SINCE_1, SINCE_2, HELD].concat())?,
-        Kind::Spool(2) => change(database, &[SINCE_2, HELD].concat())?,
+        Kind::Spool(version) if version < VERSION => {
+            change(database, &SINCE[version as usize - 1..].concat())?;
+        }
         _ => {}
     }
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'";
@@ -227,9 +231,10 @@ pub(super) fn look(path: &Path) -> Result<Connection, SpoolError> {
     unchanged.map_err(failed)?;
     database.busy_timeout(LOOKERS).map_err(failed)?;
     match kind(&database).map_err(failed)? {
-        Kind::Spool(1) => database.execute_batch(SEEN_AS_2).map_err(failed)?,
-        Kind::Spool(2) => database.execute_batch(SEEN_AS_3).map_err(failed)?,
-        Kind::Spool(_) => {}
+        Kind::Spool(VERSION) => {}
+        Kind::Spool(version) => {
+            database.execute_batch(SEEN[version as usize - 1]).map_err(failed)?;
+        }
         _ => return Err(SpoolError::NotASpool { path: path.to_owned() }),
     }
     database.pragma_update(None, "query_only", true).map_err(failed)?;

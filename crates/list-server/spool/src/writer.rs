@@ -121,5 +121,6 @@ fn sweep(spool: &mut Spool) {
 }
 
 fn text(spool: &Spool, id: MessageId) -> Result<Bytes, SpoolError> {
-    spool.text(id)?.map(Bytes::from).ok_or_else(|| spool.lacks(id))
+    let missing = || spool.damaged(format!("message {} is missing", id.0));
+    spool.text(id)?.map(Bytes::from).ok_or_else(missing)
 }

@@ -134,7 +134,7 @@ fn a_spool_of_version_1_lives_on() {
     assert_eq!(version(&path), 1);
 
     let mut spool = Spool::open(&path, EPOCH).unwrap();
-    assert_eq!(version(&path), 3);
+    assert_eq!(version(&path), 4);
     let deferral = Deferral { times: 1, first: seconds(5), due: seconds(60) };
     let stored = spool.load().unwrap();
     assert_eq!(stored[0].progress, [Progress::Open, Progress::Deferred(deferral)]);
@@ -160,7 +160,7 @@ fn a_damaged_spool_of_version_1_is_repaired() {
     drop(database);
     assert!(!check(&path).unwrap().is_empty());
     repair(&path).unwrap().unwrap();
-    assert_eq!((check(&path).unwrap(), version(&path)), (Vec::new(), 3));
+    assert_eq!((check(&path).unwrap(), version(&path)), (Vec::new(), 4));
     let found = waiting(&path).unwrap();
     assert_eq!(found.last(), Some(&someone("b", 1, 0, Some(60))));
 }
@@ -183,7 +183,7 @@ fn a_spool_of_version_2_lives_on() {
     assert_eq!((check(&path).unwrap(), version(&path)), (Vec::new(), 2));
 
     let mut spool = Spool::open(&path, EPOCH).unwrap();
-    assert_eq!((version(&path), waiting(&path).unwrap()), (3, before));
+    assert_eq!((version(&path), waiting(&path).unwrap()), (4, before));
     let stored = spool.load().unwrap();
     assert!(stored[0].submission.subscribers.is_empty());
     // The day of 1,700,000,001 seconds.

@@ -24,6 +24,11 @@ _REASONS = 10
     type=options.PATH_OR_DASH,
     help="Whom to send to: one address a line, or CSV.",
 )
+@click.option(
+    "--suppressed",
+    type=options.PATH,
+    help="Whom not to send to: what `sojourn mail list CONFIG export` wrote, or addresses.",
+)
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
 @click.option(
     "--sender", help="Where failures are reported.  [default: the message's Sender or From]"
@@ -40,6 +45,7 @@ def deliver(
     *,
     message: Path | None,
     subscribers: Path | None,
+    suppressed: Path | None,
     column: str | None,
     sender: str | None,
     config: Path | None,
@@ -63,9 +69,10 @@ def deliver(
     patience_s = None if patience is None else picoseconds(patience, "--patience") / PS_PER_S
     order = None
     if message is not None:
-        order = _order(message, subscribers, column, sender)
-    elif subscribers or column or sender:
-        raise click.UsageError("--list, --column and --sender belong to a MESSAGE")
+        order = _order(message, subscribers, suppressed, column, sender)
+    elif subscribers or suppressed or column or sender:
+        said = "--list, --suppressed, --column and --sender belong to a MESSAGE"
+        raise click.UsageError(said)
     elif not spool.exists():
         raise InputError(f"{spool}: no spool there to go on with")
     done = delivery.deliver(
@@ -84,7 +91,11 @@ def deliver(
 
 
 def _order(
-    message: Path, subscribers: Path | None, column: str | None, sender: str | None
+    message: Path,
+    subscribers: Path | None,
+    suppressed: Path | None,
+    column: str | None,
+    sender: str | None,
 ) -> "Order":
     from sojourn.mail import delivery
     from sojourn.mail import subscribers as lists
@@ -95,7 +106,12 @@ def _order(
         raise click.UsageError("MESSAGE and --list cannot both be standard input")
     text = delivery.message(message)
     from_ = delivery.sender(sender, text, message)
-    return delivery.Order(from_, lists.read(subscribers, column), text)
+    people = lists.read(subscribers, column)
+    if suppressed is not None:
+        people = people.without(lists.suppressed(suppressed))
+        if not people.addresses:
+            raise InputError(f"{suppressed}: it has all of {subscribers}: nobody is left")
+    return delivery.Order(from_, people, text)
 
 
 def _left(done: "Delivered") -> str:
@@ -113,6 +129,8 @@ def _say(done: "Delivered") -> None:
     lines = [f"delivered  {done.delivered:,}"]
     if done.duplicates:
         lines[0] += f" ({count(done.duplicates, 'duplicate')} in the list dropped)"
+    if done.suppressed:
+        lines.append(f"suppressed {done.suppressed:,}")
     if done.seconds:
         shown = ", ".join(
             f"{name[1:]} % {done.seconds[name]:.3g} s" for name in ("p50", "p95", "p99")

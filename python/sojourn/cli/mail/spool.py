@@ -16,11 +16,20 @@ def spool() -> None:
 @options.config
 @options.config_spool
 @click.option("--repair", is_flag=True, help="Remedy what is found; a copy is kept.")
+@click.option(
+    "--new",
+    is_flag=True,
+    help="With --repair, start a new register or new keys where the backup is lost too.",
+)
 @output.as_json
-def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: bool) -> None:
-    """Look for damage: pages, states that do not fit, recipients without a message.
+def check(
+    *, config: Path | None, spool: Path | None, repair: bool, new: bool, as_json: bool
+) -> None:
+    """Look for damage in a spool, and in the register and the keys of its server.
 
-    The spool is the one that CONFIG names, a server's configuration, or --spool.
+    The spool is the one that CONFIG names, a server's configuration, or --spool. The register says
+    who has left and who is suspended. It and the keys have backups, from which a repair restores
+    them.
 
     The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
     """
@@ -28,17 +37,19 @@ def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: boo
     from sojourn.mail import spools
 
     path = options.spool_of(config, spool)
-    checked = spools.check(path, repair=repair)
+    if new and not repair:
+        raise click.UsageError("--new says what a repair does: expected --repair with it")
+    checked = spools.check(path, repair=repair, new=new)
     if as_json:
         output.document(checked)
     else:
         lines = [f"{finding.what}: {finding.remedy}" for finding in checked.findings]
         if not checked.findings:
             lines.append(f"{path}: sound")
-        elif checked.copy:
-            lines.append(f"repaired; as it was before: {checked.copy}")
+        elif repair:
+            lines.append("; as it was before: ".join(["repaired", *map(str, checked.kept)]))
         else:
             lines.append("nothing was changed: --repair does what stands behind each")
         print_lines(lines)
-    if checked.findings and not checked.copy:
+    if checked.findings and not repair:
         raise click.exceptions.Exit(output.FAILED)

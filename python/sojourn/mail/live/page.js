@@ -80,6 +80,7 @@
       ["of these deferred", whole.format(queue.deferred)],
       ["failed", whole.format(totals.failed)],
       ["bounced", whole.format(totals.bounced)],
+      ["suspended", whole.format(totals.suspended)],
       ["connecting", whole.format(sessions.connecting)],
       ["greeting", whole.format(sessions.greeting)],
       ["sending", whole.format(sessions.sending)],
@@ -116,6 +117,14 @@
       ["host or domain", (it) => it.name],
       ["for", (it) => duration((it.until_ms - now) / 1000), "number"],
       ["why", (it) => it.reason, "words"],
+    ]);
+    document.getElementById("alarms-section").hidden = state.alarms.length === 0;
+    table("alarms", state.alarms, [
+      ["at", (it) => clock(it.at_ms), "number"],
+      ["provider", (it) => it.provider],
+      ["fault", (it) => it.fault],
+      ["failed", (it) => `${whole.format(it.failed)} of ${whole.format(it.ended)}`, "number"],
+      ["last answer", (it) => it.reply, "words"],
     ]);
     table("errors", state.errors, [
       ["at", (it) => clock(it.at_ms), "number"],

@@ -1,6 +1,8 @@
 //! Local delivery: which addresses have their mail end here, and what copies of lists' mail get.
 
+use sojourn_mail_engine::list::seven_bit::seven_bit;
 use sojourn_mail_engine::list::token::Claim;
+use sojourn_mail_engine::{Reason, Relay};
 use sojourn_smtp::Address;
 use std::net::IpAddr;
 
@@ -15,6 +17,17 @@ pub struct Addressed {
     pub claim: Option<Claim>,
 }
 
+/// The end of one recipient of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// The recipient.
+    pub recipient: &'a Address,
+    /// The host; nothing where none was reached.
+    pub relay: Option<&'a Relay>,
+    /// Why it failed; nothing where it was delivered.
+    pub failure: Option<&'a Reason>,
+}
+
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait LocalDelivery: Send + Sync + 'static {
     /// Where mail of other hosts is taken ([`OwnHosts`](sojourn_mail_engine::OwnHosts)); nothing where
@@ -26,14 +39,24 @@ pub trait LocalDelivery: Send + Sync + 'static {
     /// Whether `address` is one of them.
     fn has(&self, address: &Address) -> bool;
 
-    /// Receives a report for `address`, on a thread that may wait; whether it is on stable storage.
-    /// It is brought again until it is, and once more after a crash.
-    fn receive(&self, address: &Address, report: &[u8]) -> bool;
+    /// Enters that mail from `sender`, which was taken over on `day`, counted from 1970, did not reach
+    /// these recipients, on a thread that may wait; whether that is on stable storage. They are
+    /// brought again until it is, and once more after a crash.
+    fn failed(&self, sender: &Address, day: i64, failures: &[(Address, Reason)]) -> bool;
+
+    /// An attempt to deliver mail from `sender`, which was taken over on `day`, has ended: well, or
+    /// with a failure for good. This is called on the thread of delivery: it must not wait.
+    fn ended(&self, _sender: &Address, _day: i64, _attempt: &Ended<'_>) {}
 
     /// Whether each copy of mail from `sender` has a separate head. That needs a transaction for
     /// each recipient ([`verp`](sojourn_mail_engine::Config)).
     fn has_heads(&self, _sender: &Address) -> bool {
         false
+    }
+
+    /// A text from `sender`, with octets above 127, for hosts that take none.
+    fn seven_bit(&self, _sender: Option<&Address>, text: &[u8]) -> Vec<u8> {
+        seven_bit(text)
     }
 
     /// The header fields that go before `text` in the copy for `recipient`: whole lines in ASCII,
@@ -49,7 +72,7 @@ impl LocalDelivery for () {
         false
     }
 
-    fn receive(&self, _: &Address, _: &[u8]) -> bool {
+    fn failed(&self, _: &Address, _: i64, _: &[(Address, Reason)]) -> bool {
         false
     }
 }

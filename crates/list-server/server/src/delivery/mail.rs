@@ -2,8 +2,12 @@
 
 use bytes::Bytes;
 use sojourn_mail_engine::list::outgoing::{without_blind_copies, wrapped};
+use sojourn_mail_engine::report::date;
+use sojourn_smtp::header::fields;
 use sojourn_smtp::server::Text;
 use sojourn_smtp::{Address, Canonical};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A message and its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,9 +39,25 @@ pub(crate) fn octets(text: Text) -> Bytes {
     }
 }
 
+/// The fields that a message is to have and `text` lacks: whoever submits a message leaves them to the
+/// server `name` (RFC 6409 sections 8.2 and 8.3), and large receivers refuse mail without.
+pub(crate) fn missing_fields(text: &[u8], name: &str) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut missing = String::new();
+    if fields(text, "Date") == 0 {
+        missing += &format!("Date: {}\r\n", date(since.as_secs() as i64));
+    }
+    if fields(text, "Message-ID") == 0 {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        missing += &format!("Message-ID: <{:x}.{count:x}@{name}>\r\n", since.as_nanos());
+    }
+    missing
+}
+
 impl Mail {
     /// A message whose text is brought into canonical form, without `Bcc:` and with its long lines
-    /// cut ([`wrapped`]), and otherwise kept as given.
+    /// cut ([`wrapped`]), and otherwise kept as given. Each mailbox gets one copy.
     pub fn new(sender: Option<Address>, recipients: Vec<Address>, given: &[u8]) -> Mail {
         let mut canonical = Canonical::default();
         let mut text = Vec::with_capacity(given.len() + 2);
@@ -47,11 +67,20 @@ impl Mail {
         let text = wrapped(without_blind_copies(text)).text;
         Mail {
             sender,
-            recipients,
+            recipients: Address::distinct(recipients),
             text: octets(text),
             eight_bit,
             utf8: false,
             subscribers: Vec::new(),
         }
+    }
+
+    /// The message with what it lacks, as the server `name` completes what is submitted.
+    pub fn completed(self, name: &str) -> Mail {
+        let missing = missing_fields(&self.text, name);
+        if missing.is_empty() {
+            return self;
+        }
+        Mail { text: [missing.as_bytes(), &self.text].concat().into(), ..self }
     }
 }

@@ -1,5 +1,6 @@
 //! What delivery is asked from outside and what reaches its loop, with the answers.
 
+use super::event_loop::TextId;
 use super::local::LocalDelivery;
 use super::mail::Mail;
 use super::smtp_out::tls::Security;
@@ -32,8 +33,8 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) enum Input {
     Event(Event),
-    /// The text of a message that was to be read.
-    Text(MessageId, Result<Bytes, SpoolError>),
+    /// A text that was wanted.
+    Text(TextId, Result<Bytes, SpoolError>),
     /// A report that was not taken over is to be tried again.
     Report(Mail, Reported),
 }

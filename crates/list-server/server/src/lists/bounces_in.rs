@@ -2,13 +2,15 @@
 //! and all other mail is only counted.
 
 use super::Lists;
-use super::subscribers::{NotEntered, SubscriberError, Unverified};
+use super::subscribers::{FailedMailing, NotEntered, SubscriberError, Unverified};
 use crate::event::ServerEvent;
 use sojourn_core::Span;
-use sojourn_mail_engine::bounce::{Bounce, Complaint, Feedback, Returned, returned};
+use sojourn_mail_engine::bounce::{
+    Bounce, Complaint, Failure, Fault, Feedback, Returned, Stage, returned,
+};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::return_path::{Form, Reading, form};
-use sojourn_mail_engine::list::token::{Purpose, TokenKeys};
+use sojourn_mail_engine::list::token::{Claim, Purpose, TokenKeys};
 use sojourn_smtp::Address;
 use std::cell::OnceCell;
 use std::net::SocketAddr;
@@ -27,15 +29,44 @@ const STEPS: usize = 20;
 #[derive(Default)]
 pub(crate) struct CameBack {
     /// Of one subscriber at most: a report on a copy goes to the copy's return path alone.
-    said: Option<(usize, Returned)>,
+    said: Option<(usize, Sent, Returned)>,
+    /// A complaint that names no subscriber.
+    is_nameless: bool,
     unverified: Vec<(usize, Unverified)>,
     /// Those whose readers are to read it, as no program can.
     unclear: Vec<(usize, Address)>,
+    /// Who reads what came to the address for complaints and is none.
+    no_complaint: Option<Address>,
+}
+
+/// The recipients of a message that are this server's own addresses.
+#[derive(Default)]
+pub(crate) struct LocalRecipients {
+    /// Return paths.
+    pub(crate) back: Vec<Address>,
+    /// Whether it came to the address for complaints, or to abuse.
+    pub(crate) complaints: bool,
+    pub(crate) abuse: bool,
+}
+
+/// What was sent under a return path with a token.
+#[derive(Clone, Debug)]
+struct Sent {
+    subscriber: Address,
+    /// On which day, counted from 1970.
+    day: i64,
+    probe: bool,
 }
 
 impl CameBack {
     pub(crate) fn readers(&self) -> Vec<Address> {
-        self.unclear.iter().map(|(_, reader)| reader.clone()).collect()
+        let unclear = self.unclear.iter().map(|(_, reader)| reader);
+        unclear.chain(&self.no_complaint).cloned().collect()
+    }
+
+    /// How many of them read it in a role.
+    pub(crate) fn roles(&self) -> usize {
+        self.no_complaint.iter().count()
     }
 
     /// The lists for which these read it.
@@ -51,35 +82,52 @@ impl Lists {
         all.find_map(|(place, list)| Some((place, form(&list.bounces, recipient)?)))
     }
 
-    /// Reads `text`, which came to `recipients` at `now`, in seconds since 1970.
+    /// Reads `text`, which came to `home` at `now`, in seconds since 1970. Its own return path may be
+    /// empty.
     pub(crate) fn look(
         &self,
-        recipients: &[Address],
+        home: &LocalRecipients,
+        is_null_sender: bool,
         text: &[u8],
         now: i64,
     ) -> Result<CameBack, SubscriberError> {
         let (mut found, plain) = (CameBack::default(), OnceCell::new());
-        for recipient in recipients {
+        let plain = || plain.get_or_init(|| returned(&Reading::Plain, is_null_sender, text));
+        for recipient in &home.back {
             let Some((place, form)) = self.of_return(recipient) else { continue };
             let list = &self.lists[place];
             let is_unclear = match self.subscriber(list, &form, now)? {
                 Ok(_) if found.said.is_some() => continue,
-                Ok(subscriber) => {
-                    let said = returned(&Reading::Of(subscriber), text);
+                Ok(sent) => {
+                    let to = Reading::Of(sent.subscriber.clone());
+                    let said = returned(&to, is_null_sender, text);
                     let is_unclear = said == Returned::Unclear;
-                    found.said = Some((place, said));
+                    found.said = Some((place, sent, said));
                     is_unclear
+                }
+                Err(_)
+                    if form == Form::Plain && self.look_for_token(plain(), &mut found, now)? =>
+                {
+                    false
                 }
                 Err(kind) => {
                     found.unverified.push((place, kind));
-                    let unclear = || returned(&Reading::Plain, text) == Returned::Unclear;
-                    form == Form::Plain && list.reader.is_some() && *plain.get_or_init(unclear)
+                    let is_plain = form == Form::Plain && list.reader.is_some();
+                    is_plain && *plain() == Returned::Unclear
                 }
             };
             if let Some(reader) = list.reader.as_ref().filter(|_| is_unclear)
                 && found.unclear.iter().all(|(_, known)| known != reader)
             {
                 found.unclear.push((place, reader.clone()));
+            }
+        }
+        if home.complaints || home.abuse {
+            let is_named = self.look_for_token(plain(), &mut found, now)?;
+            match plain() {
+                Returned::Complaint(_) => found.is_nameless = !is_named && home.complaints,
+                _ if home.complaints && !home.abuse => found.no_complaint = self.abuse.clone(),
+                _ => {}
             }
         }
         Ok(found)
@@ -92,18 +140,62 @@ impl Lists {
         peer: SocketAddr,
         now: i64,
     ) -> Result<(), SubscriberError> {
-        if let Some((place, said)) = &came_back.said {
-            self.enter_one(&self.lists[*place], said, now)?;
+        if let Some((place, sent, said)) = &came_back.said {
+            let list = &self.lists[*place];
+            let is_told = self.enter_one(list, sent, said, now)?;
+            let (copy, kind) = (Some((&list.bounces, &sent.subscriber)), said.kind());
+            self.observer.notice(&ServerEvent::CameBack { peer, copy, kind, is_told });
+        }
+        if came_back.is_nameless {
+            let (copy, kind, is_told) = (None, "complaint", false);
+            self.observer.notice(&ServerEvent::CameBack { peer, copy, kind, is_told });
         }
         self.count(&came_back.unverified, peer, now)
     }
 
-    /// Enters a report of this server on its own failures, for the return path `address`: the
-    /// subscriber that it names is not in question. Whether it is on stable storage.
-    pub(crate) fn read_own(&self, address: &Address, report: &[u8], now: i64) -> bool {
-        let Some((place, _)) = self.of_return(address) else { return true };
-        let said = returned(&Reading::Plain, report);
-        self.enter_one(&self.lists[place], &said, now).is_ok()
+    /// Whether `said` is a complaint about a copy that it names with a token: of addresses without
+    /// one anyone can write as many as there are. What it says is noted if nothing is yet.
+    fn look_for_token(
+        &self,
+        said: &Returned,
+        found: &mut CameBack,
+        now: i64,
+    ) -> Result<bool, SubscriberError> {
+        let Returned::Complaint(complaint) = said else { return Ok(false) };
+        for mention in &complaint.mentions {
+            let Some((place, sent)) = self.mentioned(mention, now)? else { continue };
+            let subscriber = Some(sent.subscriber.clone());
+            let said = Returned::Complaint(Complaint { subscriber, ..complaint.clone() });
+            found.said.get_or_insert((place, sent, said));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// The list and the copy of a return path, or of an address or a link to leave.
+    fn mentioned(&self, mention: &str, now: i64) -> Result<Option<(usize, Sent)>, SubscriberError> {
+        let mention = mention.strip_prefix("mailto:").unwrap_or(mention);
+        let mention = mention.split('?').next().unwrap_or_default();
+        let address = mention.parse::<Address>();
+        let (place, token) = match &address {
+            Ok(address) => {
+                if let Some((place, form)) = self.of_return(address) {
+                    let subscriber = self.subscriber(&self.lists[place], &form, now)?;
+                    return Ok(subscriber.ok().map(|it| (place, it)));
+                }
+                let Some((place, Some(token))) = self.of_leave(address) else { return Ok(None) };
+                (place, token)
+            }
+            Err(_) => {
+                let Some((place, token)) = self.of_link(mention) else { return Ok(None) };
+                (place, token.to_owned())
+            }
+        };
+        let list = &self.lists[place];
+        let Some(claim) = self.leave_claim(list, &token) else { return Ok(None) };
+        let subscriber = self.subscribers().subscriber(&list.bounces, claim.subscriber)?;
+        let sent = |subscriber| Sent { subscriber, day: claim.day.into(), probe: false };
+        Ok(subscriber.map(|it| (place, sent(it))))
     }
 
     /// Keys that sign and verify from now on.
@@ -129,74 +221,102 @@ impl Lists {
     /// long time. What cannot be removed now can be later.
     pub(crate) fn expire(&self, now: i64) {
         for _ in 0..STEPS {
-            let more = self.subscribers().expire(now, &self.rule);
+            let more = self.subscribers().expire(now);
             if !more.unwrap_or(false) {
                 break;
             }
         }
     }
 
-    /// The subscriber whose copy had this return path, or why that is not known.
+    /// The subscriber whose copy, or probe, had this return path, or why that is not known.
     fn subscriber(
         &self,
         list: &List,
         form: &Form,
         now: i64,
-    ) -> Result<Result<Address, Unverified>, SubscriberError> {
+    ) -> Result<Result<Sent, Unverified>, SubscriberError> {
         let Form::Token(token) = form else { return Ok(Err(Unverified::NoToken)) };
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(claim) = keys.verify(Purpose::Bounce, &list.bounces, token) else {
+        let Some((claim, probe)) = self.claim(list, token) else {
             return Ok(Err(Unverified::Wrong));
         };
-        drop(keys);
-        if now.div_euclid(DAY) > i64::from(claim.day) + self.good_days {
+        let day = i64::from(claim.day);
+        if now.div_euclid(DAY) > day + self.good_days {
             return Ok(Err(Unverified::Expired));
         }
         // One who is not in the register any more was not mailed for long.
-        Ok(self
-            .subscribers()
-            .subscriber(&list.bounces, claim.subscriber)?
-            .ok_or(Unverified::Expired))
+        let subscriber = self.subscribers().subscriber(&list.bounces, claim.subscriber)?;
+        let sent = |subscriber| Sent { subscriber, day, probe };
+        Ok(subscriber.map(sent).ok_or(Unverified::Expired))
     }
 
-    /// Enters what a message says. Bounces are logged where they count: no other mail with the same
-    /// token leads to a line of the log on that day.
-    fn enter_one(&self, list: &List, said: &Returned, now: i64) -> Result<(), SubscriberError> {
+    /// What the token of a return path claims, and whether it is a probe's.
+    fn claim(&self, list: &List, token: &str) -> Option<(Claim, bool)> {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let claim = |purpose| keys.verify(purpose, &list.bounces, token);
+        claim(Purpose::Bounce)
+            .map(|it| (it, false))
+            .or_else(|| claim(Purpose::Probe).map(|it| (it, true)))
+    }
+
+    /// Whether mail from `sender` is a probe.
+    pub(crate) fn is_probe(&self, list: &List, sender: &Address) -> bool {
+        let Some(Form::Token(token)) = form(&list.bounces, sender) else { return false };
+        self.claim(list, &token).is_some_and(|(_, probe)| probe)
+    }
+
+    /// Enters what a message says. Returns whether an event reports it: bounces have one where they
+    /// count, once a mailing.
+    fn enter_one(
+        &self,
+        list: &List,
+        &Sent { day, probe, .. }: &Sent,
+        said: &Returned,
+        now: i64,
+    ) -> Result<bool, SubscriberError> {
         let found = match said {
-            Returned::Bounces(found) if !found.is_empty() => found,
-            Returned::Bounces(_) | Returned::Unclear => return Ok(()),
+            Returned::Bounces(found) => found,
+            Returned::Note(_) | Returned::Unclear => return Ok(false),
             Returned::Complaint(complaint) => return self.complained(list, complaint, now),
         };
-        let list = &list.bounces;
-        let entered = self.subscribers().enter(list, found, now, &self.rule)?;
-        for &place in &entered.counted {
-            let Bounce { subscriber, reason, .. } = &found[place];
-            self.observer.notice(&ServerEvent::Bounced { list, subscriber, reason });
+        let mut heard = Vec::with_capacity(found.len());
+        for Bounce { subscriber, severity, status, reason } in found {
+            let fault = self.faults.of(Some(Stage::Report), *status, reason);
+            if fault != Fault::Address {
+                self.judge(now.div_euclid(DAY), subscriber, None, fault, reason);
+                continue;
+            }
+            heard.push(FailedMailing {
+                subscriber: subscriber.clone(),
+                failure: Failure { severity: *severity, day, returned: true },
+                probe,
+                status: *status,
+                reason: reason.clone(),
+                provider: self.provider(subscriber),
+            });
         }
-        for &place in &entered.suspended {
-            let subscriber = &found[place].subscriber;
-            self.observer.notice(&ServerEvent::Suspended { list, subscriber });
-        }
-        Ok(())
+        self.enter_failures(list, &heard, now)
     }
 
-    /// Ends the subscription of one whose mail box's provider says that the mail is unwanted. It is
-    /// told of once.
+    /// Ends the subscription of one whose mail box's provider says that the mail is unwanted. An
+    /// event reports it once; whether one does now.
     fn complained(
         &self,
         list: &List,
         complaint: &Complaint,
         now: i64,
-    ) -> Result<(), SubscriberError> {
-        let Complaint { subscriber: Some(subscriber), feedback } = complaint else { return Ok(()) };
+    ) -> Result<bool, SubscriberError> {
+        let Complaint { subscriber: Some(subscriber), feedback, .. } = complaint else {
+            return Ok(false);
+        };
         if matches!(feedback, Feedback::NotSpam | Feedback::AuthFailure) {
-            return Ok(());
+            return Ok(false);
         }
-        if self.end(list, subscriber, now)? {
+        let is_new = self.end(list, subscriber, now)?;
+        if is_new {
             let (list, feedback) = (&list.bounces, *feedback);
             self.observer.notice(&ServerEvent::Complaint { list, subscriber, feedback });
         }
-        Ok(())
+        Ok(is_new)
     }
 
     /// Counts mail that is not verified, list by list and kind by kind.
@@ -228,4 +348,4 @@ pub(crate) fn good_days(lifetime: Span) -> i64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,9 +1,12 @@
 //! The file of the keys that sign and verify the tokens of a server, beside its spool.
 //!
 //! A line is a key: when it was made, in seconds since 1970, and its secret in base32. The last one
-//! signs; all of them verify, so that what was signed before a rotation stays good.
+//! signs; all of them verify, so that what was signed before a rotation stays good. The first line is
+//! the checksum of the others, which files of older versions lack. A second file is the same: the
+//! backup.
 
 use super::Lists;
+use super::subscribers::backup;
 use crate::delivery::server::DeliveryServer;
 use crate::error::SetupError;
 use argon2::password_hash::rand_core::{OsRng, RngCore};
@@ -11,11 +14,11 @@ use data_encoding::BASE32_NOPAD;
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::list::token::{SECRET, TokenKeys};
+use sojourn_mail_spool::private;
 use sojourn_smtp::Address;
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,7 +58,15 @@ impl KeyFile {
         let mut text = String::new();
         let read = File::open(path).and_then(|it| it.take(FILE_MAX + 1).read_to_string(&mut text));
         read.map_err(|error| bad(error.to_string()))?;
-        let keys = (1..).zip(text.lines()).map(|(number, line)| {
+        let (sum, lines) = match text.strip_prefix(CHECKSUM).and_then(|it| it.split_once('\n')) {
+            Some((sum, lines)) => (Some(sum), lines),
+            None => (None, &text[..]),
+        };
+        if sum.is_some_and(|it| it != checksum(lines)) {
+            return Err(bad("it is not as it was written: its checksum is another".into()));
+        }
+        let first = 1 + usize::from(sum.is_some());
+        let keys = (first..).zip(lines.lines()).map(|(number, line)| {
             let expected = "expected seconds since 1970 and 52 characters of base32";
             Key::read(line).ok_or_else(|| bad(format!("line {number}: {expected}")))
         });
@@ -66,21 +77,29 @@ impl KeyFile {
         Ok(KeyFile { path: path.to_owned(), keys })
     }
 
-    /// The keys in the file at `path`; where there is no such file, it is made with one key of `now`,
-    /// in seconds since 1970.
+    /// The keys in the file at `path`; where neither it nor its backup exists, both are made with one
+    /// key of `now`, in seconds since 1970.
     ///
     /// # Errors
     ///
-    /// As [`KeyFile::read`], or the file cannot be made.
+    /// As [`KeyFile::read`], or a file cannot be made.
     pub fn read_or_make(path: &Path, now: i64) -> Result<KeyFile, SetupError> {
-        match std::fs::symlink_metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let made = KeyFile { path: path.to_owned(), keys: vec![Key::make(now)] };
-                made.write(None)?;
-                Ok(made)
+        match (std::fs::symlink_metadata(path), backup::beside(path).exists()) {
+            (Err(error), false) if error.kind() == ErrorKind::NotFound => {
+                KeyFile::new(path, now).write().and_then(|()| KeyFile::read(path))
             }
             _ => KeyFile::read(path),
         }
+    }
+
+    /// One key of `now`, which is to be written to `path`.
+    pub(crate) fn new(path: &Path, now: i64) -> KeyFile {
+        KeyFile { path: path.to_owned(), keys: vec![Key::make(now)] }
+    }
+
+    /// These keys, to be written to another file.
+    pub(crate) fn at(self, path: &Path) -> KeyFile {
+        KeyFile { path: path.to_owned(), ..self }
     }
 
     /// Adds a key of `now`, in seconds since 1970, which signs from when a server reads it. Where
@@ -90,11 +109,10 @@ impl KeyFile {
     ///
     /// The file cannot be replaced; it is as it was.
     pub fn rotate(&mut self, now: i64) -> Result<(), SetupError> {
-        let owner = std::fs::metadata(&self.path).ok().map(|it| (it.uid(), it.gid()));
         self.keys.push(Key::make(now));
         let surplus = self.keys.len().saturating_sub(KEYS_MAX);
         self.keys.drain(..surplus);
-        self.write(owner)
+        self.write()
     }
 
     /// When each was made, in seconds since 1970; the last one signs.
@@ -108,33 +126,36 @@ impl KeyFile {
         TokenKeys::new(&secrets).expect("a ring has at least one key")
     }
 
-    /// Replaces the file, or leaves it as it is: for its owner alone, who stays the same one when
-    /// another user rotates the keys.
-    fn write(&self, owner: Option<(u32, u32)>) -> Result<(), SetupError> {
-        let mut beside = self.path.as_os_str().to_owned();
-        beside.push("-new");
-        let beside = PathBuf::from(beside);
-        let replace = || {
-            let mut options = OpenOptions::new();
+    /// Replaces the backup and the file, each of which is as before after a crash or as it is now.
+    /// They are for their owner alone, who stays the same one when another user rotates the keys.
+    pub(crate) fn write(&self) -> Result<(), SetupError> {
+        let each = self.keys.iter().map(|Key { made, secret }| {
+            let secret = BASE32_NOPAD.encode(secret);
+            format!("{made} {secret}\n")
+        });
+        let keys: String = each.collect();
+        let text = format!("{CHECKSUM}{}\n{keys}", checksum(&keys));
+        let new = PathBuf::from(format!("{}-new", self.path.display()));
+        let replace = |path: &Path| {
             // What a rotation left that was cut short.
-            drop(std::fs::remove_file(&beside));
-            let mut file = options.write(true).create_new(true).mode(0o600).open(&beside)?;
-            for Key { made, secret } in &self.keys {
-                writeln!(file, "{made} {}", BASE32_NOPAD.encode(secret))?;
-            }
-            if let Some((user, group)) = owner
-                && file.metadata().is_ok_and(|it| (it.uid(), it.gid()) != (user, group))
-            {
-                fchown(&file, Some(user), Some(group))?;
-            }
+            drop(std::fs::remove_file(&new));
+            let mut file = private::append(&new)?;
+            private::give(&new, &self.path);
+            file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            std::fs::rename(&beside, &self.path)?;
-            let folder = self.path.parent().filter(|it| !it.as_os_str().is_empty());
-            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+            private::put(&new, path)
         };
-        replace()
+        replace(&backup::beside(&self.path))
+            .and_then(|()| replace(&self.path))
             .map_err(|error| SetupError::Key { path: self.path.clone(), why: error.to_string() })
     }
+}
+
+/// What the first line begins with.
+const CHECKSUM: &str = "checksum ";
+
+fn checksum(lines: &str) -> String {
+    format!("{:08x}", crc32fast::hash(lines.as_bytes()))
 }
 
 impl Key {

@@ -8,7 +8,7 @@ use crate::event::ServerEvent;
 use crate::smtp_in::context::Current;
 use sojourn_mail_engine::bounce::{Origin, origin};
 use sojourn_mail_engine::list::author::authors;
-use sojourn_mail_engine::list::leave::Question;
+use sojourn_mail_engine::list::letter::Letter;
 use sojourn_mail_engine::list::token::{Claim, Purpose};
 use sojourn_mail_engine::list::{List, mailto};
 use sojourn_smtp::Address;
@@ -83,17 +83,9 @@ impl Lists {
         let Some(confirm) = list.leave_path(&token) else { return Ok(None) };
         let Some(from) = &list.leave else { return Ok(None) };
         let link = self.unsubscribe.as_ref().map(|it| it.link(list.bounces.as_str(), &token));
-        let question = Question {
-            server: &self.name,
-            id: &format!("leave.{now}.{number}"),
-            now,
-            list: list.title(),
-            to: &author,
-            from,
-            confirm: &confirm,
-            link: link.as_deref(),
-        };
-        let text = question.write().into_bytes();
+        let id = format!("leave.{now}.{number}");
+        let letter = Letter { server: &self.name, id: &id, now, from, to: &author };
+        let text = letter.asks_to_leave(list.title(), &confirm, link.as_deref()).into_bytes();
         let text = [self.signatures(list, &[&text]).into_bytes(), text].concat();
         self.observer
             .notice(&ServerEvent::AskedToLeave { list: &list.bounces, subscriber: &author });
@@ -156,9 +148,16 @@ impl Lists {
     }
 
     /// What a token to leave claims. It does not expire, as links in old messages have to work.
-    fn leave_claim(&self, list: &List, token: &str) -> Option<Claim> {
+    pub(super) fn leave_claim(&self, list: &List, token: &str) -> Option<Claim> {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         keys.verify(Purpose::Unsubscribe, &list.bounces, token)
+    }
+
+    /// The place of the list, and the token, of a link to unsubscribe.
+    pub(super) fn of_link<'a>(&self, link: &'a str) -> Option<(usize, &'a str)> {
+        let (list, token) = self.unsubscribe.as_ref()?.read(link)?;
+        let place = self.lists.iter().position(|it| it.bounces.as_str() == list)?;
+        Some((place, token))
     }
 
     /// The list with this return path.

@@ -1,33 +1,45 @@
 //! The lists of this server: whose mail is whose, what comes back, and who is suspended.
 
+pub(crate) mod alarms;
 pub(crate) mod bounces_in;
 pub(crate) mod keys;
 pub(crate) mod leaving;
+pub(crate) mod operator;
+pub(crate) mod scores;
 pub(crate) mod signing;
+pub mod state;
 pub(crate) mod subscribers;
 pub(crate) mod unsubscribe;
 
-use crate::delivery::local::{Addressed, LocalDelivery};
-use crate::error::SetupError;
+use crate::delivery::local::{Addressed, Ended, LocalDelivery};
+use crate::delivery::mail::Mail;
+use crate::error::{SetupError, read};
 use crate::event::SharedObserver;
 use crate::smtp_in::persistent::PersistentState;
 use crate::smtp_in::privileges::own_addresses;
 use crate::smtp_in::quota::{Amount, Hour};
 use crate::smtp_in::settings::Serving;
 use crate::smtp_in::submitters::Submitters;
+use alarms::Alarms;
 use bounces_in::good_days;
-use signing::Signer;
-use sojourn_mail_engine::bounce::Rule;
+use signing::{Signer, signing_domain};
+use sojourn_mail_engine::Reason;
+use sojourn_mail_engine::bounce::{Faults, Rule};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::return_path::{Form, form};
+use sojourn_mail_engine::list::seven_bit::seven_bit;
 use sojourn_mail_engine::list::token::TokenKeys;
+use sojourn_smtp::header::{all, header, whole};
 use sojourn_smtp::server::{RecipientDecision, RecipientPolicy, Submitter, Text};
 use sojourn_smtp::{Address, Enhanced, Reply};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use subscribers::{Barred, SubscriberStore};
+use tokio::sync::mpsc::UnboundedSender;
 use unsubscribe::Unsubscribe;
 
 /// The lists.
@@ -42,7 +54,15 @@ pub(crate) struct Lists {
     pub(crate) submitters: Submitters,
     pub(crate) postmaster: Option<Address>,
     pub(crate) abuse: Option<Address>,
+    /// Where providers send complaints of their users.
+    pub(crate) complaints: Option<Address>,
     pub(crate) rule: Rule,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) alarms: Arc<Mutex<Alarms>>,
+    /// Subscribers of any list whose mail failed lately: those whose deliveries matter.
+    pub(crate) scored: Arc<RwLock<HashSet<Address>>>,
+    /// Where messages of this server go to be delivered.
+    pub(crate) letters: UnboundedSender<Mail>,
     pub(crate) subscribers: Arc<Mutex<SubscriberStore>>,
     /// Subscribers of all lists that there may be.
     pub(crate) most: u64,
@@ -77,7 +97,12 @@ impl Lists {
             submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
             postmaster: rules.postmaster.clone(),
             abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
+            complaints: rules.complaints.clone(),
+            faults: faults(&settings.bounces)?,
             rule: settings.bounces.clone(),
+            alarms: Arc::clone(&persistent.alarms),
+            scored: Arc::clone(&persistent.scored),
+            letters: persistent.letters.clone(),
             subscribers: Arc::clone(&persistent.subscribers),
             most: rules.subscribers.get().into(),
             keys: Arc::clone(&persistent.keys),
@@ -135,6 +160,20 @@ impl Lists {
         signers.filter_map(|signer| signer.sign(parts)).collect()
     }
 
+    /// A list's message with octets above 127, which was signed once, for hosts that take none: it
+    /// is signed again, as what is sent.
+    fn signed_again(&self, list: &List, text: &[u8]) -> Vec<u8> {
+        let head = header(text);
+        let is_ours = |field: &&[u8]| {
+            let domain = all(field, "DKIM-Signature").find_map(signing_domain);
+            domain.is_some_and(|domain| self.signers.iter().any(|it| it.domain() == domain))
+        };
+        let kept = whole(head).filter(|field| !is_ours(field)).collect::<Vec<_>>().concat();
+        let body = &text[head.len()..];
+        let signatures = self.signatures(list, &[&kept, body]);
+        [signatures.as_bytes(), &kept, body].concat()
+    }
+
     /// What mail of `list` would have to do without, if these went over to `new`.
     pub(crate) fn lost(&self, list: &List, new: &Lists) -> Option<&'static str> {
         let Some(now) = new.lists.iter().find(|it| it.bounces == list.bounces) else {
@@ -163,6 +202,18 @@ impl Lists {
         }
     }
 
+    /// Whether this is the address for complaints.
+    pub(crate) fn is_for_complaints(&self, recipient: &Address) -> bool {
+        let same = |it: &Address| it.name().eq_ignore_ascii_case(&recipient.name());
+        let own = self.complaints.as_ref().filter(|it| it.domain() == recipient.domain());
+        own.is_some_and(same)
+    }
+
+    /// Whether this is abuse of a list's domain.
+    pub(crate) fn is_abuse(&self, recipient: &Address) -> bool {
+        recipient.name().eq_ignore_ascii_case("abuse") && self.is_of_list(recipient.domain())
+    }
+
     /// Whether a list's return path or address for leaving is of `domain`.
     fn is_of_list(&self, domain: &str) -> bool {
         let mut all = self.lists.iter().flat_map(|list| [Some(&list.bounces), list.leave.as_ref()]);
@@ -185,6 +236,7 @@ impl RecipientPolicy for Lists {
         if self.of_return(recipient).is_some()
             || self.of_leave(recipient).is_some()
             || self.of_role(recipient).is_some()
+            || self.is_for_complaints(recipient)
         {
             return RecipientDecision::Local;
         }
@@ -226,12 +278,25 @@ impl LocalDelivery for Lists {
         self.of_return(address).is_some()
     }
 
-    fn receive(&self, address: &Address, report: &[u8]) -> bool {
-        self.read_own(address, report, now())
+    fn failed(&self, sender: &Address, day: i64, failures: &[(Address, Reason)]) -> bool {
+        self.enter_own(sender, day, failures, now()).is_ok()
+    }
+
+    fn ended(&self, sender: &Address, day: i64, ended: &Ended<'_>) {
+        self.count_end(sender, day, ended, now());
     }
 
     fn has_heads(&self, sender: &Address) -> bool {
         self.of_sender(Some(sender)).is_some_and(|list| self.has_own_copies(list))
+    }
+
+    fn seven_bit(&self, sender: Option<&Address>, text: &[u8]) -> Vec<u8> {
+        let text = seven_bit(text);
+        let list = self.of_sender(sender).filter(|list| !self.has_own_copies(list));
+        match list.filter(|list| self.signs(list)) {
+            Some(list) => self.signed_again(list, &text),
+            None => text,
+        }
     }
 
     fn head(&self, copy: &Addressed, text: &[u8]) -> Vec<u8> {
@@ -256,6 +321,16 @@ fn not_allowed(submitter: Submitter<'_>, list: Option<&List>, sender: Option<&Ad
         (None, Some(sender)) => format!("{who} may not send as <{sender}>"),
         (None, None) => format!("{who} may not send without a return path"),
     }
+}
+
+/// The table by which replies show whose fault a failure is.
+fn faults(rule: &Rule) -> Result<Arc<Faults>, SetupError> {
+    let Some(path) = &rule.faults else { return Ok(Arc::new(Faults::built_in().clone())) };
+    let path = Path::new(path);
+    let text = String::from_utf8(read(path)?);
+    let text = text.map_err(|_| SetupError::Faults(format!("{}: not UTF-8", path.display())))?;
+    let table = Faults::parse(&text, &path.display().to_string()).map_err(SetupError::Faults)?;
+    Ok(Arc::new(table.before_built_in()))
 }
 
 /// In seconds since 1970.

@@ -1,13 +1,14 @@
 //! Signatures of list mail: DKIM (RFC 6376), by RSA or Ed25519 (RFC 8463).
 
 use crate::error::{SetupError, read};
-use mail_auth::common::crypto::{Ed25519Key, RsaKey, Sha256, SigningKey};
-use mail_auth::common::headers::HeaderWriter;
-use mail_auth::dkim::{DkimSigner, Done};
+use crate::lists::now;
+use data_encoding::BASE64;
+use mail_auth::common::crypto::{DkimKey, Ed25519Key, RsaKey, SigningKey};
+use mail_auth::dkim::Canonicalization::Relaxed;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{nested, parameters};
 use sojourn_smtp::Address;
-use sojourn_smtp::header::fields;
+use sojourn_smtp::header::{each, header};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
@@ -87,12 +88,8 @@ pub fn sign_often(settings: &Dkim, text: &[u8], times: u32) -> Result<(), SetupE
 #[derive(Clone)]
 pub(crate) struct Signer {
     domain: String,
-    key: Arc<Key>,
-}
-
-enum Key {
-    Rsa(DkimSigner<RsaKey<Sha256>, Done>),
-    Ed25519(DkimSigner<Ed25519Key, Done>),
+    selector: String,
+    key: Arc<DkimKey>,
 }
 
 impl Signer {
@@ -108,15 +105,17 @@ impl Signer {
             _ => None,
         };
         let key = match ed25519 {
-            Some(key) => Key::Ed25519(signer(key, settings)),
-            None => match RsaKey::from_key_der(der) {
-                Ok(key) => Key::Rsa(signer(key, settings)),
-                Err(_) => {
-                    return Err(bad("neither an RSA key of 2048 bits or more nor Ed25519".into()));
-                }
-            },
+            Some(key) => DkimKey::Ed25519(key),
+            None => RsaKey::from_key_der(der)
+                .map(DkimKey::Rsa)
+                .map_err(|_| bad("neither an RSA key of 2048 bits or more nor Ed25519".into()))?,
         };
-        Ok(Signer { domain: settings.domain.to_ascii_lowercase(), key: Arc::new(key) })
+        let domain = settings.domain.to_ascii_lowercase();
+        Ok(Signer { domain, selector: settings.selector.clone(), key: Arc::new(key) })
+    }
+
+    pub(crate) fn domain(&self) -> &str {
+        &self.domain
     }
 
     /// Whether it signs mail of a list whose return path is of `domain`.
@@ -129,24 +128,85 @@ impl Signer {
     /// for a message without `From:`, which cannot be signed (RFC 6376 section 5.4). One field more
     /// of each name than it has is signed as missing: none can be added (section 5.4.2).
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> Option<String> {
-        if parts.iter().all(|part| fields(part, "From") == 0) {
+        let (mut headers, mut names) = (Vec::new(), Vec::new());
+        for (name, value) in parts.iter().flat_map(|part| each(part)) {
+            if let Some(signed) = SIGNED.iter().find(|it| name.eq_ignore_ascii_case(it.as_bytes()))
+            {
+                headers.push((signed.as_bytes(), value));
+                names.push(*signed);
+            }
+        }
+        if !names.contains(&"From") {
             return None;
         }
-        let parts = parts.iter().copied();
-        let signature = match &*self.key {
-            Key::Rsa(signer) => signer.sign_chained(parts),
-            Key::Ed25519(signer) => signer.sign_chained(parts),
+        // Verifiers take fields of one name from the last to the first (section 5.4.2).
+        names.reverse();
+        names.extend(SIGNED);
+        let body = self.key.hash(Relaxed.canonical_body(body(parts.last()?), 0));
+        let algorithm = match *self.key {
+            DkimKey::Rsa(_) => "rsa-sha256",
+            DkimKey::Ed25519(_) => "ed25519-sha256",
         };
-        signature.ok().map(|signature| signature.to_header())
+        let tags = folded(&format!(
+            "v=1; a={algorithm}; c=relaxed/relaxed; d={}; s={}; t={}; h={}; bh={};",
+            self.domain,
+            self.selector,
+            now(),
+            names.join(":"),
+            BASE64.encode(body.as_ref()),
+        ));
+        // What is signed is what is sent, in relaxed form and without the value of b= (section 3.7).
+        let mut signed = Vec::new();
+        Relaxed.canonicalize_headers(headers.into_iter().rev(), &mut signed);
+        signed.extend(format!("dkim-signature:{} b=;", tags.replace(FOLD, " ")).into_bytes());
+        let signature = BASE64.encode(&self.key.sign(&*signed).ok()?);
+        let mut field = format!("{NAME}{tags}{FOLD}b=");
+        for (place, digit) in signature.chars().enumerate() {
+            if place > 0 && place % (LINE - 4) == 0 {
+                field.push_str(FOLD);
+            }
+            field.push(digit);
+        }
+        // dkimpy refuses a signature with white space between the value and the `;`.
+        Some(field + ";\r\n")
     }
 }
 
-fn signer<K: SigningKey>(key: K, settings: &Dkim) -> DkimSigner<K, Done> {
-    DkimSigner::from_key(key)
-        .domain(settings.domain.to_ascii_lowercase())
-        .selector(&settings.selector)
-        // A name beyond the fields that there are is signed as one that is missing.
-        .headers(SIGNED.iter().chain(&SIGNED).copied())
+/// The domain that answers for the mail (`d=`), by the value of a `DKIM-Signature:` field.
+pub(crate) fn signing_domain(value: &[u8]) -> Option<&str> {
+    let mut tags = value.split(|&octet| octet == b';').map(<[u8]>::trim_ascii);
+    let domain = tags.find_map(|tag| tag.strip_prefix(b"d")?.trim_ascii_start().strip_prefix(b"="));
+    str::from_utf8(domain?.trim_ascii()).ok()
+}
+
+const NAME: &str = "DKIM-Signature: ";
+/// A fold, which is one space in relaxed form (RFC 6376 section 3.4.2).
+const FOLD: &str = "\r\n\t";
+/// Most octets of a line (RFC 5322 section 2.1.1), as long as no name is longer.
+const LINE: usize = 78;
+
+/// The tags in lines that end after a space or a colon; the first line starts after the name.
+fn folded(tags: &str) -> String {
+    let (mut lines, mut width) = (String::new(), NAME.len());
+    for piece in tags.split_inclusive([' ', ':']) {
+        if width + piece.trim_end().len() > LINE {
+            lines.truncate(lines.trim_end().len());
+            lines.push_str(FOLD);
+            width = 1;
+        }
+        lines.push_str(piece);
+        width += piece.len();
+    }
+    lines
+}
+
+/// The body without the white space at its end, which relaxed form ignores (RFC 6376 section
+/// 3.4.4). mail-auth 0.13 would hash a last line of spaces.
+fn body(text: &[u8]) -> &[u8] {
+    let body = &text[header(text).len()..];
+    let body = body.strip_prefix(b"\r\n").unwrap_or(body);
+    let last = body.iter().rposition(|octet| !b" \t\r\n".contains(octet));
+    &body[..last.map_or(0, |last| last + 1)]
 }
 
 #[cfg(test)]
@@ -221,6 +281,8 @@ mod tests {
             for part in ["c=relaxed/relaxed", "d=lists.example", "List-Unsubscribe-Post"] {
                 assert!(field.contains(part), "{part}: {field}");
             }
+            assert!(field.lines().all(|line| line.len() <= LINE), "{field}");
+            assert!(field.ends_with("==;\r\n"), "{field}");
             let signed = |text: &str| is_good(kind, format!("{field}{text}").as_bytes());
             assert!(signed(TEXT));
             // Relaxed: spaces, folds and empty lines at the end are others' to change.
@@ -241,6 +303,19 @@ mod tests {
             }
         }
         assert_eq!(signer("rsa").sign(&[b"Subject: x\r\n\r\nx\r\n"]), None);
+    }
+
+    #[test]
+    fn white_space_at_the_end_of_a_body_is_not_signed() {
+        for (text, signed) in [
+            ("From: x\r\n", ""),
+            ("From: x\r\n\r\n", ""),
+            ("\r\nA \r\n", "A"),
+            ("From: x\r\n\r\n \t\r\n\r\n", ""),
+            ("From: x\r\n\r\n \r\nA\r\n \r\nB \r\n\t\r\n", " \r\nA\r\n \r\nB"),
+        ] {
+            assert_eq!(body(text.as_bytes()), signed.as_bytes(), "{text:?}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::quota::{Amount, Share};
 use super::relay::Outgoing;
 use crate::delivery::mail::Mail;
 use crate::event::{QueueId, ServerEvent};
-use crate::lists::bounces_in::CameBack;
+use crate::lists::bounces_in::{CameBack, LocalRecipients};
 use crate::lists::leaving::Request;
 use crate::lists::{Lists, now};
 use sojourn_mail_engine::list::outgoing::is_changed;
@@ -23,8 +23,8 @@ use tokio::task::spawn_blocking;
 /// A message's recipients by what happens to mail for them.
 #[derive(Default)]
 struct Sorted {
-    /// Return paths.
-    back: Vec<Address>,
+    /// Return paths, and addresses for complaints.
+    home: LocalRecipients,
     /// Addresses for leaving a list.
     leaving: Vec<Address>,
     /// Those to which it is sent on.
@@ -56,7 +56,7 @@ impl Lists {
         &self,
         submitter: Submitter<'_>,
         sender: Option<Address>,
-        Sorted { back, mut leaving, on }: Sorted,
+        Sorted { home, mut leaving, on }: Sorted,
         text: Text,
         (memory, head): (&Arc<Memory>, usize),
         now: i64,
@@ -66,7 +66,7 @@ impl Lists {
             leaving.clear();
         }
         let size = text.len();
-        let came_back = self.look(&back, &text, now)?;
+        let came_back = self.look(&home, sender.is_none(), &text, now)?;
         let requests = self.requests(&leaving, &text);
         let readers = came_back.readers();
         // Where others want it too, there are two for a while.
@@ -133,12 +133,16 @@ impl ReceptionContext {
         self.submit(mails, relayed, size, client).await
     }
 
-    /// Recipients by what happens to mail for them. Who reads for several has one copy.
+    /// Recipients by what happens to mail for them. Each mailbox gets one copy, and so does who reads
+    /// for several.
     fn sort(&self, recipients: Vec<Address>) -> Sorted {
         let (mut sorted, mut readers) = (Sorted::default(), Vec::new());
-        for recipient in recipients {
+        for recipient in Address::distinct(recipients) {
+            sorted.home.abuse |= self.lists.is_abuse(&recipient);
             if self.lists.of_return(&recipient).is_some() {
-                sorted.back.push(recipient);
+                sorted.home.back.push(recipient);
+            } else if self.lists.is_for_complaints(&recipient) {
+                sorted.home.complaints = true;
             } else if self.lists.of_leave(&recipient).is_some() {
                 sorted.leaving.push(recipient);
             } else if let Some(reader) = self.lists.of_role(&recipient) {
@@ -209,6 +213,7 @@ impl ReceptionContext {
                 (share, Amount::of(1, size), lists.most_for_reader)
             })
             .collect();
+        let roles = roles + came_back.roles();
         if roles > 0 {
             let (more, most) = (Amount::of(roles, size), lists.most_for_roles);
             let network = Share::Neighbours(prefix(peer.ip(), 24, 48));

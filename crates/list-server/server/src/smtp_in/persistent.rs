@@ -3,10 +3,15 @@
 use super::login::Passwords;
 use super::message_memory::Memory;
 use super::quota::Hour;
+use crate::delivery::mail::Mail;
 use crate::event::SharedObserver;
-use crate::lists::subscribers::SubscriberStore;
+use crate::lists::alarms::Alarms;
+use crate::lists::subscribers::{SubscriberError, SubscriberStore};
 use sojourn_mail_engine::list::token::TokenKeys;
+use sojourn_smtp::Address;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, RwLock};
+use tokio::sync::mpsc::UnboundedSender;
 
 /// What a server keeps when its configuration changes.
 #[derive(Clone)]
@@ -22,25 +27,36 @@ pub(crate) struct PersistentState {
     pub(crate) untrusted_memory: Arc<Memory>,
     /// What people were given to read in this hour.
     pub(crate) hour: Arc<Mutex<Hour>>,
+    /// What providers were sent today.
+    pub(crate) alarms: Arc<Mutex<Alarms>>,
+    /// Subscribers whose mail failed lately.
+    pub(crate) scored: Arc<RwLock<HashSet<Address>>>,
+    /// Where messages of this server go to be delivered.
+    pub(crate) letters: UnboundedSender<Mail>,
 }
 
 impl PersistentState {
-    /// The state of a server that starts; all messages together may occupy `memory` octets.
+    /// The state of a server that starts; all messages together may occupy `memory` octets, and those
+    /// of the server go to `letters`.
     pub(crate) fn new(
         observer: SharedObserver,
         subscribers: SubscriberStore,
         keys: TokenKeys,
         memory: usize,
-    ) -> PersistentState {
+        letters: UnboundedSender<Mail>,
+    ) -> Result<PersistentState, SubscriberError> {
         let memory = Memory::new(memory);
-        PersistentState {
+        Ok(PersistentState {
             passwords: Arc::new(Passwords::new(observer.clone())),
             observer,
+            scored: Arc::new(RwLock::new(subscribers.scored()?)),
             subscribers: Arc::new(Mutex::new(subscribers)),
             keys: Arc::new(RwLock::new(keys)),
             untrusted_memory: memory.half(),
             memory,
             hour: Arc::default(),
-        }
+            alarms: Arc::default(),
+            letters,
+        })
     }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Share {
     Roles,
     /// What these get from one network of neighbours.
     Neighbours(IpAddr),
+    /// That of the probes of all lists, which go to subscribers.
+    Probes,
     /// That of the reader of the list with this return path.
     Reader(Address),
 }
@@ -94,6 +96,7 @@ impl fmt::Display for Share {
         match self {
             Share::Roles => f.write_str("the postmaster"),
             Share::Neighbours(_) => f.write_str("the postmaster of your network"),
+            Share::Probes => f.write_str("subscribers"),
             Share::Reader(_) => f.write_str("the list's reader"),
         }
     }

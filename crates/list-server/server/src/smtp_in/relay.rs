@@ -6,7 +6,7 @@
 //! sender that has never had the message cannot keep it from a list.
 
 use super::not_taken::NotTaken;
-use crate::delivery::mail::{Mail, octets};
+use crate::delivery::mail::{Mail, missing_fields, octets};
 use crate::lists::{Lists, under};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::author::authors;
@@ -37,7 +37,7 @@ impl Outgoing {
 }
 
 impl Lists {
-    /// Looks at a message for people elsewhere, and mends its text.
+    /// Looks at a message for people elsewhere, and repairs and completes its text.
     ///
     /// Mail that its submitter may not send has come this far because it is for a mailbox at home,
     /// such as `postmaster`.
@@ -70,7 +70,9 @@ impl Lists {
                        section 2.1.1)";
             return Err(NotTaken::refused(554, Enhanced(5, 6, 0), why));
         }
-        Ok(Outgoing { text: whole.text, sender, recipients, list: list.cloned() })
+        let missing = missing_fields(&whole.text, &self.name);
+        let text = under(missing.as_bytes(), whole.text).ok_or_else(NotTaken::no_memory)?;
+        Ok(Outgoing { text, sender, recipients, list: list.cloned() })
     }
 
     /// The message as it is stored, with all that is put above it; a list's recipients are in the

@@ -262,7 +262,7 @@ impl fmt::Debug for Ports {
 }
 
 /// Settings that take effect while the server runs: all of a table, or one key of it.
-const FREE: [&str; 23] = [
+const FREE: [&str; 24] = [
     "listener",
     "certificate",
     "user",
@@ -273,6 +273,7 @@ const FREE: [&str; 23] = [
     "reception.trusted",
     "reception.postmaster",
     "reception.abuse",
+    "reception.complaints",
     "reception.repair",
     "reception.bounds",
     "reception.subscribers",

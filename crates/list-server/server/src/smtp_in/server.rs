@@ -1,23 +1,24 @@
 //! A mail server: its ports, its threads, its end.
 
 use super::admission::places;
-use super::context::{Phase, ReceptionContext};
+use super::context::{Current, Phase, ReceptionContext};
 use super::persistent::PersistentState;
 use super::privileges::{become_user, bind};
 use super::reload::{NotReloaded, Ports};
 use super::settings::{Serving, acceptor};
 use crate::control::Reload;
-use crate::delivery::request::StopReport;
+use crate::delivery::mail::Mail;
+use crate::delivery::request::{Refused, StopReport};
 use crate::delivery::server::{DeliveryServer, ServerHandle, StartError};
 use crate::error::SetupError;
 use crate::event::{Observer, ServerEvent, SharedObserver};
 use crate::http::Served;
 use crate::http::live::{Board, Frame, Shown, Site, show};
-use crate::lists::keys::{KeyFile, return_paths};
+use crate::lists::keys::return_paths;
 use crate::lists::signing::Signer;
 use crate::lists::subscribers::SubscriberStore;
 use crate::lists::unsubscribe::Endpoint;
-use crate::lists::{Lists, now};
+use crate::lists::{Lists, now, state};
 use crate::log::EventLimiter;
 use crate::settings::Settings;
 use sojourn_mail_spool::private;
@@ -28,7 +29,9 @@ use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -118,7 +121,12 @@ impl ListServer {
         let window = opened.frame.map(|frame| frame.glaze(spool)).transpose()?;
         let board = Board::default();
         let observer = SharedObserver::new((board.clone(), EventLimiter::new(observer)));
-        let persistent = persistent_state(&settings, spool, observer.clone())?;
+        let (letters, written) = mpsc::unbounded_channel();
+        let (subscribers, keys, state_notices) = state::open(spool, now())?;
+        let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
+        let keys = keys.token_keys();
+        let persistent = PersistentState::new(observer.clone(), subscribers, keys, memory, letters)
+            .map_err(SetupError::Subscribers)?;
         let lists = Arc::new(Lists::new(&settings, opened.signers, &persistent)?);
         let (delivery, handle) =
             deliver(&settings, &lists, &persistent, (board.clone(), delivery_observer))?;
@@ -132,12 +140,18 @@ impl ListServer {
             .map_err(SetupError::System)?;
         let (phase, watching) = watch::channel(Phase::Open);
         let mut notices = handle.notices.clone();
+        notices.extend(state_notices);
         notices.extend(private::exposed(&SubscriberStore::beside(spool)));
         let places = places(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
         let open = Arc::clone(&places);
         let watched = window.map(|window| {
-            let site = Site { page, board, delivery, reception: Box::new(move || open.count()) };
+            let site = Site {
+                page,
+                board,
+                delivery: delivery.clone(),
+                reception: Box::new(move || open.count()),
+            };
             Served::start("live", show(window, site))
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
@@ -155,7 +169,9 @@ impl ListServer {
         });
         let served = served.transpose().map_err(SetupError::System)?;
         let told = ports.told.clone();
-        let work = move || serve(&runtime, grace, observer, &told, watching);
+        let current = Arc::clone(&ports.current);
+        runtime.spawn(send_letters(written, delivery));
+        let work = move || serve(&runtime, grace, &current, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
         let addresses = opened.addresses;
@@ -178,7 +194,7 @@ impl ListServer {
         !self.thread.is_finished() && self.handle.is_running()
     }
 
-    /// Reads the file of the keys again ([`KeyFile`]): the last key in it signs from now on.
+    /// Reads the file of the keys again ([`KeyFile`](crate::KeyFile)): the last key in it signs from now on.
     ///
     /// # Errors
     ///
@@ -242,19 +258,6 @@ impl Opened {
     }
 }
 
-/// Opens the register of subscribers and reads the keys, both beside `spool`.
-fn persistent_state(
-    settings: &Serving,
-    spool: &Path,
-    observer: SharedObserver,
-) -> Result<PersistentState, SetupError> {
-    let subscribers = SubscriberStore::open(&SubscriberStore::beside(spool));
-    let subscribers = subscribers.map_err(SetupError::Subscribers)?;
-    let keys = KeyFile::read_or_make(&KeyFile::beside(spool), now())?.token_keys();
-    let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
-    Ok(PersistentState::new(observer, subscribers, keys, memory))
-}
-
 /// Starts delivery for the lists of `settings`.
 fn deliver(
     settings: &Serving,
@@ -270,19 +273,33 @@ fn deliver(
         .map_err(ServeError::Start)
 }
 
+/// Has messages of this server delivered. One that is not taken waits until it is.
+async fn send_letters(mut letters: UnboundedReceiver<Mail>, delivery: DeliveryServer) {
+    while let Some(mail) = letters.recv().await {
+        while let Err(Refused::Full(_) | Refused::Now(_)) = delivery.submit(mail.clone()).await {
+            sleep(LOOK).await;
+        }
+    }
+}
+
 /// Serves until the phase is another.
 fn serve(
     runtime: &Runtime,
     grace: Duration,
-    observer: SharedObserver,
+    current: &Arc<Current>,
     told: &watch::Sender<Phase>,
     mut phase: watch::Receiver<Phase>,
 ) {
     runtime.block_on(async {
+        let current = Arc::clone(current);
         tokio::spawn(async move {
             loop {
                 sleep(LOOK).await;
-                observer.pause();
+                let context = Arc::clone(&current.get().context);
+                context.observer.pause();
+                let lists = Arc::clone(&context.lists);
+                // What this panics of was printed; the next look goes on.
+                drop(spawn_blocking(move || lists.report(now())).await);
             }
         });
         // A server whose handle is gone stops too.

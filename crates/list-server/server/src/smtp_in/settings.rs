@@ -75,6 +75,11 @@ parameters! {
         /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
         /// it is not set.
         pub abuse: Option<Address>,
+        /// Where providers send complaints of their users (feedback loops, RFC 6449): an address of
+        /// a list's domain. Who complains about a copy of a list's mail is unsubscribed, when the
+        /// complaint has that copy's return path or link to unsubscribe. Other mail to it goes to
+        /// abuse.
+        pub complaints: Option<Address>,
         /// Messages of unknown clients for the postmaster and for abuse, together, in an hour, one for each
         /// of them; more are asked to come again (452). One network of 24 bits of IPv4, or 48 of IPv6,
         /// has a tenth of these, and of their octets.
@@ -198,6 +203,7 @@ impl Check for Serving {
             self.is_elsewhere(reader).map_err(|it| it.under(key).under("reception"))?;
         }
         self.check_leaving()?;
+        self.check_complaints()?;
         for (i, list) in self.list.iter().enumerate() {
             let here = |refusal: Refusal| refusal.under("reader").among(i).under("list");
             self.is_elsewhere(&list.reader).map_err(here)?;
@@ -285,6 +291,21 @@ impl Serving {
                 let refusal = Refusal::of(leave, expected).under("leave");
                 return Err(refusal.among(i).under("list"));
             }
+        }
+        Ok(())
+    }
+
+    /// The address for complaints is of a list's domain, and nothing else's.
+    fn check_complaints(&self) -> Result<(), Refusal> {
+        let Some(complaints) = &self.reception.complaints else { return Ok(()) };
+        let leaves = self.list.iter().filter_map(|it| it.leave.as_ref());
+        let mut all = self.list.iter().map(|it| &it.bounces).chain(leaves);
+        let is_ours = all.clone().any(|it| it.domain() == complaints.domain());
+        let is_role =
+            ["postmaster", "abuse"].iter().any(|it| complaints.name().eq_ignore_ascii_case(it));
+        if !is_ours || is_role || all.any(|it| reads(it, complaints) || reads(complaints, it)) {
+            let expected = "an address of a list's domain that is no return path and no role";
+            return Err(Refusal::of(complaints, expected).under("complaints").under("reception"));
         }
         Ok(())
     }

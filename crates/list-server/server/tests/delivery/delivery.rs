@@ -85,7 +85,11 @@ fn an_unknown_user_fails_and_nobody_else() {
         outcome,
         reason: reason.into(),
     };
-    let failed = attempt("nobody@[127.0.0.2]", Outcome::Failed, "5.1.1: 550 5.1.1 no such user");
+    let failed = attempt(
+        "nobody@[127.0.0.2]",
+        Outcome::Failed,
+        "5.1.1: 550 5.1.1 no such user (in reply to RCPT TO command)",
+    );
     let delivered = attempt("b@[127.0.0.2]", Outcome::Delivered, "2.0.0: 250 2.0.0 taken");
     assert_eq!(told, [failed, delivered]);
     server.stop();

@@ -1,5 +1,6 @@
 //! A list server on real sockets, beside hosts of 127/8 that behave in one way or another.
 
+mod altered;
 mod delivery;
 mod internet;
 mod ipv6;

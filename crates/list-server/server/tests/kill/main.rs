@@ -2,6 +2,7 @@
 //! small internet, which counts what it takes over.
 
 mod kills;
+mod register;
 mod sender;
 mod troubles;
 

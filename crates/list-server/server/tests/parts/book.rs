@@ -3,18 +3,25 @@
 use rusqlite::Connection;
 use sojourn_core::parameters::defaults;
 use sojourn_list_server::{
-    Entered, MAILED_DAYS, NotEntered, SUSPENDED_DAYS, SubscriberStore, Unverified,
+    COUNTED_DAYS, Entered, FailedMailing, MAILED_DAYS, NotEntered, SUSPENDED_DAYS, SubscriberStore,
+    Suppressed, Suppression, Unverified,
 };
-use sojourn_mail_engine::bounce::{Bounce, Rule, Severity};
+use sojourn_mail_engine::bounce::{Failure, Rule, Severity};
 use sojourn_smtp::{Address, Enhanced};
 use std::path::PathBuf;
 
 const DAY: i64 = 86_400;
 const MOST: u64 = 1_000_000;
 
-fn bounce(subscriber: &str, severity: Severity) -> Bounce {
-    let status = Some(Enhanced(5, 1, 1));
-    Bounce { subscriber: address(subscriber), severity, status, reason: "gone".into() }
+fn failed(subscriber: &str, severity: Severity, day: i64) -> FailedMailing {
+    FailedMailing {
+        subscriber: address(subscriber),
+        failure: Failure { severity, day, returned: false },
+        probe: false,
+        status: Some(Enhanced(5, 1, 1)),
+        reason: "gone".into(),
+        provider: "big.example".into(),
+    }
 }
 
 fn address(text: &str) -> Address {
@@ -43,19 +50,19 @@ fn people(numbers: std::ops::Range<usize>) -> Vec<Address> {
 #[test]
 fn who_is_suspended_and_why() {
     let folder = tempfile::tempdir().unwrap();
-    let list = address("l@x");
+    let (list, rule) = (address("l@x"), Rule { probe: false, ..defaults() });
     let mut book = book(&folder);
     book.numbers(&list, &[address("ann@d"), address("Bob@d")], 0, MOST).unwrap();
     for day in 0..5 {
         let three = [
-            bounce("Ann@d", Severity::Hard),
-            bounce("bob@d", Severity::Soft),
-            bounce("c@d", Severity::Hard),
+            failed("Ann@d", Severity::Hard, day),
+            failed("bob@d", Severity::Soft, day),
+            failed("c@d", Severity::Hard, day),
         ];
-        let entered = book.enter(&list, &three, day * DAY, &defaults()).unwrap();
+        let entered = book.enter(&list, &three, day * DAY, &rule).unwrap();
         assert_eq!(entered.counted, [0, 1]);
         assert_eq!(entered.suspended, if day == 4 { vec![0] } else { vec![] });
-        let again = book.enter(&list, &three, day * DAY + 60, &defaults()).unwrap();
+        let again = book.enter(&list, &three, day * DAY + 60, &rule).unwrap();
         assert_eq!(again, Entered::default());
     }
     // Read by another while it is open.
@@ -71,7 +78,8 @@ fn who_is_suspended_and_why() {
     let ann = address("ANN@d");
     assert!(book.member(&address("m@x"), &ann).unwrap().is_none());
     assert!(book.member(&list, &ann).unwrap().unwrap().standing.suspended.is_some());
-    assert!(other.forget(&list, &ann).unwrap() && !other.forget(&list, &ann).unwrap());
+    let pair = [(list.clone(), ann.clone())];
+    assert_eq!((other.resume(&pair).unwrap(), other.resume(&pair).unwrap()), (1, 0));
     assert!(book.member(&list, &ann).unwrap().is_none());
 }
 
@@ -136,35 +144,71 @@ fn a_daily_list_is_not_written_daily() {
 fn old_rows_expire() {
     let folder = tempfile::tempdir().unwrap();
     let mut book = book(&folder);
-    let (list, rule) = (address("l@x"), Rule { threshold: 1.0, ..defaults() });
+    let rule = Rule { threshold: 1.0, probe: false, ..defaults() };
+    let list = address("l@x");
     let given = [address("old@d"), address("suspended@d"), address("mailed@d")];
     book.numbers(&list, &given, 0, MOST).unwrap();
-    book.enter(&list, &[bounce("suspended@d", Severity::Hard)], 0, &rule).unwrap();
-    book.enter(&list, &[bounce("mailed@d", Severity::Soft)], 0, &rule).unwrap();
+    book.enter(&list, &[failed("suspended@d", Severity::Hard, 0)], 0, &rule).unwrap();
+    book.enter(&list, &[failed("mailed@d", Severity::Soft, 0)], 0, &rule).unwrap();
     for kind in [Unverified::NoToken, Unverified::Wrong, Unverified::Wrong] {
         book.count(&list, kind, 2, 0).unwrap();
     }
-    let expire =
-        |book: &mut SubscriberStore, day: i64| while book.expire(day * DAY, &rule).unwrap() {};
+    let expire = |book: &mut SubscriberStore, day: i64| while book.expire(day * DAY).unwrap() {};
     let known = |book: &SubscriberStore| -> Vec<bool> {
         (1..=3).map(|number| book.subscriber(&list, number).unwrap().is_some()).collect()
     };
-    expire(&mut book, 7);
-    assert_eq!(book.members().unwrap().len(), 2);
-    expire(&mut book, 8);
-    let members = book.members().unwrap();
-    assert_eq!((members.len(), &*members[0].subscriber), (1, "suspended@d"));
-    assert_eq!(book.counted().unwrap().iter().map(|it| it.number).collect::<Vec<_>>(), [2, 4]);
     book.numbers(&list, &given[2..], 40 * DAY, MOST).unwrap();
+    expire(&mut book, COUNTED_DAYS);
+    let counted = book.counted().unwrap();
+    assert_eq!(counted.iter().map(|it| it.number).collect::<Vec<_>>(), [2, 4]);
     expire(&mut book, MAILED_DAYS);
-    assert_eq!(known(&book), [true; 3]);
+    assert_eq!((known(&book), book.members().unwrap().len()), (vec![true; 3], 2));
+    // A score is kept for as long as its subscriber, who may be mailed once a year.
     expire(&mut book, MAILED_DAYS + 1);
     // New ones get their numbers in the order of the alphabet.
     assert_eq!(known(&book), [true, false, true]);
+    let members = book.members().unwrap();
+    assert_eq!((members.len(), &*members[0].subscriber), (1, "suspended@d"));
     assert_eq!(book.counted().unwrap(), []);
     expire(&mut book, SUSPENDED_DAYS + 1);
     assert_eq!(known(&book), [false; 3]);
     assert_eq!(book.numbers(&list, &given[..1], 0, MOST).unwrap(), [4]);
+}
+
+/// By hand: who is suppressed, known or not, stays so until resumed; who is erased is not in the file.
+#[test]
+fn by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut book = book(&folder);
+    let list = address("l@x");
+    let suppressed = |who: &str, why| Suppressed {
+        list: address("L@x"),
+        subscriber: address(who),
+        why,
+        since: 7 * DAY,
+        status: None,
+        reason: "an old list".into(),
+    };
+    book.numbers(&list, &[address("ann@d")], 0, MOST).unwrap();
+    let all = [
+        suppressed("Ann@d", Suppression::Suspended),
+        suppressed("new@d", Suppression::Suspended),
+        suppressed("gone@d", Suppression::Left),
+    ];
+    assert_eq!((book.suppress(&all).unwrap(), book.suppress(&all).unwrap()), (3, 0));
+    let members = book.members().unwrap();
+    let shown: Vec<_> = members.iter().map(|it| (&*it.subscriber, it.standing.suspended)).collect();
+    assert_eq!(shown, [("ann@d", Some(7 * DAY)), ("new@d", Some(7 * DAY))]);
+    assert_eq!(book.left().unwrap(), [("l@x".into(), "gone@d".into(), 7 * DAY)]);
+    let pair = |who: &str| [(list.clone(), address(who))];
+    assert_eq!((book.resume(&pair("gone@d")), book.erase(&pair("new@d"))).0.unwrap(), 1);
+    assert_eq!(book.erase(&pair("new@d")).unwrap(), 0);
+    assert_eq!((book.left().unwrap().len(), book.members().unwrap().len()), (0, 1));
+    drop(book);
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let octets = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!octets.windows(5).any(|it| it == b"new@d"), "an erased address is still there");
+    }
 }
 
 /// How long the register takes for a list of 20,000, the first time and again: by hand, with

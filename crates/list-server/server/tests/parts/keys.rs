@@ -28,7 +28,7 @@ fn keys_are_made_once_and_rotated() {
     }
     let made = KeyFile::read(&path).unwrap().made();
     assert_eq!(made, (12..20).collect::<Vec<_>>());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "the file and its backup");
 }
 
 #[test]

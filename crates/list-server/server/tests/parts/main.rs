@@ -7,3 +7,4 @@ mod links;
 mod log;
 mod mail;
 mod networks;
+mod state;

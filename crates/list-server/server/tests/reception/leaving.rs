@@ -152,7 +152,7 @@ fn one_click_unsubscribes() {
     }
     // A list manager's operator may take it back.
     assert_eq!(place.book().left().unwrap().len(), 1);
-    assert!(place.book().forget(&LIST.parse().unwrap(), &ANN.parse().unwrap()).unwrap());
+    assert!(place.book().resume(&[(LIST.parse().unwrap(), ANN.parse().unwrap())]).unwrap() == 1);
     assert!(!has_left(&server));
     server.stop();
 }

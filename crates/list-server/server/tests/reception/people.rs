@@ -85,7 +85,10 @@ fn no_backscatter() {
     let server = place.start();
     greet(connect(&server)).mail("victim@[127.0.0.77]", &[POSTMASTER], MESSAGE);
     let seen = place.eye.until_finished(1);
-    assert_eq!(seen, ["refused@[127.0.0.77] Failed: 5.1.1: 550 5.1.1 not here"]);
+    assert_eq!(
+        seen,
+        ["refused@[127.0.0.77] Failed: 5.1.1: 550 5.1.1 not here (in reply to RCPT TO command)"]
+    );
     assert_eq!(server.stop().messages, 0);
 }
 
@@ -101,7 +104,10 @@ fn no_report_on_a_report() {
     let mut client = greet(connect(&server));
     client.mail("victim@[127.0.0.77]", &["refused@[127.0.0.77]"], report);
     let seen = place.eye.until_finished(1);
-    assert_eq!(seen, ["refused@[127.0.0.77] Failed: 5.1.1: 550 5.1.1 not here"]);
+    assert_eq!(
+        seen,
+        ["refused@[127.0.0.77] Failed: 5.1.1: 550 5.1.1 not here (in reply to RCPT TO command)"]
+    );
     assert_eq!(server.stop().messages, 0);
 }
 

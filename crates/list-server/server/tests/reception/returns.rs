@@ -1,7 +1,7 @@
 //! What comes back: from strangers, and from our own delivery.
 
 use crate::sink::Sink;
-use crate::{Client, Place, connect, table, text};
+use crate::{Client, Place, connect, connect_from, table, text};
 use sojourn_core::parameters::Value;
 use sojourn_list_server::{KeyFile, ListServer, SubscriberStore};
 use sojourn_mail_engine::list::return_path::{Form, form};
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 /// A list whose first bounce suspends.
 fn strict() -> Place {
     let mut place = Place::trusting(&[("reader", text("ann@[127.0.0.77]"))]);
-    place.settings.set("bounces", table(&[("threshold", Value::Float(1.0))]));
+    let rule = [("threshold", Value::Float(1.0)), ("probe", Value::Bool(false))];
+    place.settings.set("bounces", table(&rule));
     place
 }
 
@@ -85,7 +86,7 @@ fn a_report_suspends() {
         told,
         [
             format!("bounced: list=<{LIST}>, to=<sub+scriber@[127.0.0.77]>: 550 5.1.1 unknown"),
-            format!("suspended: list=<{LIST}>, to=<sub+scriber@[127.0.0.77]>"),
+            format!("suspended: list=<{LIST}>, to=<sub+scriber@[127.0.0.77]>: 550 5.1.1 unknown"),
         ]
     );
 }
@@ -220,6 +221,7 @@ fn answers_are_no_bounces() {
         assert_eq!(client.mail("", &[path], &note), "250 2.0.0 taken");
     }
     let receipt = REPORT.replace("delivery-status", "disposition-notification");
+    let receipt = receipt.replace("MAILER-DAEMON@mx.example", "other@x.example");
     assert_eq!(client.mail("", &[path], &receipt), "250 2.0.0 taken");
     let answer = "From: other@x.example\r\nSubject: Re: x\r\n\r\nThank you.\r\n";
     assert_eq!(client.mail("other@x.example", &[path], answer), "250 2.0.0 taken");
@@ -263,23 +265,57 @@ fn what_is_no_report_is_read_by_somebody() {
     assert!(place.book().members().unwrap().is_empty());
 }
 
+/// Providers write to the address for complaints, and have the copy's return path in what they
+/// enclose. What is no complaint is read by abuse.
+#[test]
+fn complaints_have_an_address() {
+    let sink = Sink::open();
+    let mut place = strict();
+    place.settings.set("network", table(&[("port", Value::Int(sink.port.into()))]));
+    let trusted = Value::List(vec![text("127.0.0.1/32")]);
+    let (complaints, abuse) = (text("fbl@lists.example"), text("ann@[127.0.0.77]"));
+    let rules = [("trusted", trusted), ("complaints", complaints), ("abuse", abuse)];
+    place.settings.set("reception", table(&rules));
+    let server = place.start();
+    client(&server).mail(LIST, &["sub@[127.0.0.77]", "other@[127.0.0.77]"], "Subject: x\r\n\r\nx");
+    let path = &sink.paths(2)["sub@[127.0.0.77]"];
+    let complaint = format!(
+        "Content-Type: multipart/report; boundary=b\r\n\r\n\
+         --b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\n\
+         --b\r\nContent-Type: message/rfc822\r\n\r\nReturn-Path: <{path}>\r\n\r\n--b--\r\n"
+    );
+    let mut stranger = connect_from(&server, [127, 0, 0, 9].into());
+    stranger.hear();
+    stranger.say("EHLO provider.example");
+    assert_eq!(
+        stranger.mail("fbl@p.example", &["FBL@lists.example"], &complaint),
+        "250 2.0.0 taken"
+    );
+    let left = place.book().left().unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].1, "sub@[127.0.0.77]");
+    let question = "Subject: Please confirm\r\n\r\nIs it you?\r\n";
+    assert_eq!(stranger.mail("a@p.example", &["fbl@lists.example"], question), "250 2.0.0 taken");
+    assert!(sink.copies(1)["ann@[127.0.0.77]"].text.contains("Please confirm"));
+    server.stop();
+}
+
 /// A failure that our own delivery meets is entered too, and no report is sent to ourselves.
 #[test]
 fn our_own_failures_are_entered() {
+    let sink = Sink::open();
     let mut place = strict();
-    // Messages that get no second try: nobody is there.
-    let mail = [("hello", text("lists.example")), ("lifetime", text("1ms"))];
-    place.settings.set("mail", table(&mail));
+    place.settings.set("network", table(&[("port", Value::Int(sink.port.into()))]));
     let server = place.start();
-    client(&server).mail(LIST, &["sub@[127.0.0.77]"], "x");
+    client(&server).mail(LIST, &["refused@[127.0.0.77]"], "x");
     let begun = Instant::now();
     while place.book().members().unwrap().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60));
         std::thread::yield_now();
     }
     let member = &place.book().members().unwrap()[0];
-    assert_eq!(member.subscriber, "sub@[127.0.0.77]");
-    assert_eq!(member.status.as_deref(), Some("5.4.7"));
+    assert_eq!(member.subscriber, "refused@[127.0.0.77]");
+    assert_eq!(member.status.as_deref(), Some("5.1.1"));
     // The failure is entered before the message is finished.
     place.eye.until_finished(1);
     server.stop();

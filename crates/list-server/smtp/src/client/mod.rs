@@ -5,7 +5,7 @@ mod envelope;
 mod extensions;
 mod step;
 
-pub use envelope::{Envelope, Verdict};
+pub use envelope::{Asked, Envelope, Verdict};
 pub use extensions::Extensions;
 pub use step::{Framing, Loss, Output, Step, Tls};
 
@@ -308,7 +308,7 @@ impl Client {
         if !transaction.mail_accepted {
             // A server that wants transactions apart may mean only that it comes too soon.
             let early = transaction.early;
-            let verdict = || Verdict::negative(Arc::new(said.reply()));
+            let verdict = || Verdict::negative(Arc::new(said.reply()), Asked::Mail);
             let verdict = if early { Verdict::Unsettled } else { verdict() };
             transaction.verdicts.fill(Some(verdict));
             if self.awaited.is_empty() {
@@ -327,7 +327,7 @@ impl Client {
         } else if transaction.mail_accepted {
             let reply = said.reply();
             let full = reply.is_too_many_recipients() && transaction.accepted > 0;
-            let refused = || Verdict::negative(Arc::new(reply));
+            let refused = || Verdict::negative(Arc::new(reply), Asked::Rcpt);
             let verdict = if full { Verdict::Again } else { refused() };
             transaction.verdicts[i] = Some(verdict);
         }
@@ -357,7 +357,8 @@ impl Client {
             (354, _) => self.write(Framing::Dots, out),
             _ if said.is_positive() => self.lose(Loss::OutOfTurn, out),
             _ => {
-                transaction.decide_accepted(&Verdict::negative(Arc::new(said.reply())));
+                let reply = Arc::new(said.reply());
+                transaction.decide_accepted(&Verdict::negative(reply, Asked::Data));
                 self.settle(reset, out);
             }
         }
@@ -371,7 +372,10 @@ impl Client {
         }
         let transaction = self.transactions.front_mut().expect("the message was sent in one");
         let reply = Arc::new(said.reply());
-        let verdict = if positive { Verdict::Delivered(reply) } else { Verdict::negative(reply) };
+        let verdict = match positive {
+            true => Verdict::Delivered(reply),
+            false => Verdict::negative(reply, Asked::Text),
+        };
         transaction.decide_accepted(&verdict);
         if early {
             // It answers in mid-message: what follows would be taken for commands.

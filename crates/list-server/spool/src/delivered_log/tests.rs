@@ -8,8 +8,8 @@ fn database(folder: &Path, recipients: u32) -> (PathBuf, Connection) {
     let path = folder.join("spool");
     let database = Connection::open(&path).unwrap();
     crate::schema::make(&database).unwrap();
-    let message = "INSERT INTO message VALUES (1, NULL, 0, 0, 0, '')".replace("''", "x''");
-    database.execute(&message, []).unwrap();
+    let message = "INSERT INTO message VALUES (1, NULL, 0, 0, 0, x'', NULL)";
+    database.execute(message, []).unwrap();
     for number in 0..recipients {
         let recipient = "INSERT INTO recipient (message, number, address) VALUES (1, ?, 'a@b')";
         database.execute(recipient, [number]).unwrap();

@@ -1,6 +1,6 @@
 //! What could not be saved: it is named, and texts that can be read but not sent are kept.
 
-use super::cells::{Field, Row};
+use super::cells::{self, Field, Row, Value};
 use super::pages::Pages;
 use super::{Failed, Finding, Hole, Holes, Torn};
 use crate::private;
@@ -34,6 +34,21 @@ pub(super) fn text<E: From<io::Error>>(
     })
 }
 
+/// A number that is behind the text in a message's row.
+pub(super) fn number(pages: &Pages, row: &Row<'_>, field: Field) -> io::Result<Option<i64>> {
+    let mut bytes = Vec::new();
+    if field.size <= 8 {
+        text::<io::Error>(pages, row, field, &mut |part| {
+            bytes.extend_from_slice(part);
+            Ok(())
+        })?;
+    }
+    Ok(match cells::value(Field { start: 0, ..field }, &bytes) {
+        Some(Value::Integer(number)) => Some(number),
+        _ => None,
+    })
+}
+
 /// Names what is lost, and takes out of the new spool what cannot be sent.
 pub(super) fn told(
     path: &Path,
@@ -54,7 +69,9 @@ pub(super) fn told(
             text::<Failed>(pages, &row, torn.text, &mut |part| Ok(file.write_all(part)?))?;
             file.sync_all()?;
             let (size, whom) = (torn.text.size, whom(to, *id)?);
-            let what = format!("message {id}: of its text of {size} octets a part is lost; {whom}");
+            let what = format!(
+                "message {id}: of its text of {size} octets a part is lost or altered; {whom}"
+            );
             finding(what, format!("not sent; what can be read of it is in {}", at.display()));
         }
     }

@@ -97,8 +97,7 @@ pub(super) fn rebuild(path: &Path) -> Result<Vec<Finding>, Failed> {
     for suffix in ["-wal", "-shm"] {
         drop(std::fs::remove_file(beside(suffix)));
     }
-    std::fs::rename(&new, path)?;
-    schema::sync_folder(path)?;
+    private::put(&new, path)?;
     Ok(findings)
 }
 
@@ -130,7 +129,7 @@ pub(super) struct Holes {
     pub(super) recipients: Vec<Hole<(i64, i64)>>,
 }
 
-/// A message whose text is not all there, and what of it is in its page.
+/// A message whose text is not all there, or is another than was written, and what of it is in its page.
 pub(super) struct Torn {
     pub(super) local: Vec<u8>,
     pub(super) total: u64,
@@ -241,16 +240,22 @@ impl<'a> Rescue<'a> {
     /// Saves a message; whether the row is one. Where a part of its text is missing it is kept in
     /// mind, in case no better version comes.
     fn message(&mut self, row: &Row<'_>) -> Result<bool, Failed> {
-        let Some(Header { sender, eight_bit, utf8, accepted_ms, text }) = header(row) else {
-            return Ok(false);
-        };
+        let Some(header) = header(row) else { return Ok(false) };
+        let Header { sender, eight_bit, utf8, accepted_ms, text, checksum } = header;
         self.last = self.last.max(row.id);
         let known = "SELECT 1 FROM message WHERE id = ?";
         if self.to.prepare_cached(known)?.exists([row.id])? {
             return Ok(true);
         }
         let Ok(size) = i32::try_from(text.size) else { return Ok(false) };
-        if !lost::text::<Failed>(self.pages, row, text, &mut |_| Ok(()))? {
+        let mut sum = crc32fast::Hasher::new();
+        let whole = lost::text(self.pages, row, text, &mut |part| -> Result<(), Failed> {
+            sum.update(part);
+            Ok(())
+        })?;
+        let checksum = checksum.map(|field| lost::number(self.pages, row, field)).transpose()?;
+        let checksum = checksum.flatten();
+        if !whole || checksum.is_some_and(|known| known != i64::from(sum.finalize())) {
             let Row { local, total, overflow, .. } = *row;
             let torn = || Torn { local: local.to_vec(), total, overflow, text };
             self.torn.entry(row.id).or_insert_with(torn);
@@ -258,10 +263,10 @@ impl<'a> Rescue<'a> {
         }
         self.to
             .prepare_cached(
-                "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text)
-                    VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text, checksum)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)",
             )?
-            .execute((row.id, sender, eight_bit, utf8, accepted_ms, ZeroBlob(size)))?;
+            .execute((row.id, sender, eight_bit, utf8, accepted_ms, ZeroBlob(size), checksum))?;
         let mut blob = self.to.blob_open(MAIN_DB, c"message", c"text", row.id, false)?;
         lost::text::<Failed>(self.pages, row, text, &mut |part| Ok(blob.write_all(part)?))?;
         Ok(true)

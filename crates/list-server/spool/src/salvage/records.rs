@@ -36,6 +36,8 @@ pub(super) struct Header {
     pub(super) utf8: bool,
     pub(super) accepted_ms: i64,
     pub(super) text: Field,
+    /// Where its checksum is, which older spools have not.
+    pub(super) checksum: Option<Field>,
 }
 
 pub(super) fn header(row: &Row<'_>) -> Option<Header> {
@@ -55,7 +57,8 @@ pub(super) fn header(row: &Row<'_>) -> Option<Header> {
     let is_blob = text.code >= 12 && text.code.is_multiple_of(2);
     let is_ours = number.code == 0 && is_blob && (1..i64::MAX).contains(&row.id);
     let (eight_bit, utf8) = (flag(eight_bit)?, flag(utf8)?);
-    is_ours.then_some(Header { sender, eight_bit, utf8, accepted_ms, text })
+    let checksum = fields.get(6).copied();
+    is_ours.then_some(Header { sender, eight_bit, utf8, accepted_ms, text, checksum })
 }
 
 pub(super) struct Recipient {

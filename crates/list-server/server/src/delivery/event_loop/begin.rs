@@ -1,7 +1,7 @@
 //! How a list server begins: with what its spool has.
 
 use super::Driver;
-use super::copies::Texts;
+use super::copies::{TextId, Texts};
 use super::later::Later;
 use crate::delivery::clock::{Calendar, Clock};
 use crate::delivery::dns::Names;
@@ -132,7 +132,7 @@ impl Driver {
 fn report(driver: &mpsc::Sender<Input>, done: Done) {
     let input = match done {
         Done::Event(event) => Input::Event(event),
-        Done::Text(id, text) => Input::Text(id, text),
+        Done::Text(id, text) => Input::Text(TextId::stored(id), text),
     };
     let _ = driver.blocking_send(input);
 }

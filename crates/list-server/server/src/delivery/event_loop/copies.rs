@@ -2,6 +2,7 @@
 
 use super::Driver;
 use crate::delivery::local::Addressed;
+use crate::delivery::request::Input;
 use crate::delivery::smtp_out::Copy;
 use bytes::Bytes;
 use sojourn_mail_engine::{MessageId, Task};
@@ -9,14 +10,27 @@ use sojourn_smtp::client::Framing;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
+use tokio::task::{spawn_blocking, spawn_local};
+
+/// A text of a message: as it is stored, or for hosts that take no octets above 127.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TextId {
+    pub(super) message: MessageId,
+    pub(super) seven_bit: bool,
+}
+
+impl TextId {
+    pub(super) fn stored(message: MessageId) -> TextId {
+        TextId { message, seven_bit: false }
+    }
+}
 
 /// The texts that were wanted last.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    texts: BTreeMap<MessageId, Bytes>,
+    texts: BTreeMap<TextId, Bytes>,
     /// In the order in which they came.
-    order: VecDeque<MessageId>,
+    order: VecDeque<TextId>,
     octets: usize,
 }
 
@@ -29,17 +43,17 @@ const LARGE: usize = 1 << 20;
 
 impl Texts {
     /// Keeps the text of a message that has come in, unless it is a large one.
-    pub(crate) fn keep_new(&mut self, id: MessageId, text: &Bytes) {
+    pub(crate) fn keep_new(&mut self, id: TextId, text: &Bytes) {
         if text.len() <= LARGE {
             self.keep(id, text.clone());
         }
     }
 
-    pub(crate) fn get(&self, id: MessageId) -> Option<Bytes> {
+    pub(crate) fn get(&self, id: TextId) -> Option<Bytes> {
         self.texts.get(&id).cloned()
     }
 
-    pub(crate) fn keep(&mut self, id: MessageId, text: Bytes) {
+    pub(crate) fn keep(&mut self, id: TextId, text: Bytes) {
         self.octets += text.len();
         if let Some(before) = self.texts.insert(id, text) {
             self.octets -= before.len();
@@ -54,12 +68,15 @@ impl Texts {
 
     /// The message is finished.
     pub(crate) fn forget(&mut self, id: MessageId) {
-        if self.drop(id) {
-            self.order.retain(|&it| it != id);
+        for seven_bit in [false, true] {
+            let id = TextId { message: id, seven_bit };
+            if self.drop(id) {
+                self.order.retain(|&it| it != id);
+            }
         }
     }
 
-    fn drop(&mut self, id: MessageId) -> bool {
+    fn drop(&mut self, id: TextId) -> bool {
         let text = self.texts.remove(&id);
         self.octets -= text.as_ref().map_or(0, |text| text.len());
         text.is_some()
@@ -76,6 +93,18 @@ pub(super) struct Awaiting {
 }
 
 impl Driver {
+    /// Makes the text of a message for hosts that take no octets above 127: once for all of them.
+    pub(super) fn encode(&self, message: MessageId, text: Bytes) {
+        let (local, inputs) = (Arc::clone(&self.local), self.inputs.clone());
+        let sender = self.engine.sender(message).cloned();
+        spawn_local(async move {
+            let stored = text.clone();
+            let encoded = spawn_blocking(move || local.seven_bit(sender.as_ref(), &text)).await;
+            let text = Ok(encoded.map_or(stored, Bytes::from));
+            let _ = inputs.send(Input::Text(TextId { message, seven_bit: true }, text)).await;
+        });
+    }
+
     /// Makes the copy that a session waits for.
     pub(super) fn send_copy(&self, awaiting: Awaiting, text: Bytes) {
         let Awaiting { session, own, framing } = awaiting;
@@ -103,10 +132,15 @@ mod tests {
     fn the_oldest_make_room() {
         let mut texts = Texts::default();
         let text: Bytes = vec![b'x'; MOST / 4].into();
-        (1..=6).for_each(|id| texts.keep(MessageId(id), text.clone()));
+        let id = |id| TextId::stored(MessageId(id));
+        let seven_bit = TextId { seven_bit: true, ..id(6) };
+        (1..=6).for_each(|number| texts.keep(id(number), text.clone()));
         texts.forget(MessageId(4));
-        texts.keep(MessageId(5), text.clone());
-        let kept: Vec<u64> = texts.texts.keys().map(|id| id.0).collect();
-        assert_eq!((kept, texts.octets), (vec![3, 5, 6], 3 * MOST / 4));
+        texts.keep(id(5), text.clone());
+        texts.keep(seven_bit, text.clone());
+        let kept: Vec<_> = texts.texts.keys().copied().collect();
+        assert_eq!((kept, texts.octets), (vec![id(3), id(5), id(6), seven_bit], MOST));
+        texts.forget(MessageId(6));
+        assert_eq!(texts.texts.len(), 2);
     }
 }

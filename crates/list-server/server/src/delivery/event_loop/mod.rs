@@ -9,6 +9,7 @@ mod perform;
 mod report;
 
 pub(crate) use super::event_loop::begin::Start;
+pub(crate) use super::event_loop::copies::TextId;
 
 use super::clock::Clock;
 use super::dns::Names;
@@ -22,7 +23,8 @@ use crate::event::{Observer, ServerEvent};
 use bytes::Bytes;
 use sojourn_core::Span;
 use sojourn_mail_engine::{
-    Counts, Engine, Event, MessageId, Reason, RecipientIndex, SessionId, Submission,
+    Counts, Engine, Event, MessageId, Operation, Reason, RecipientIndex, Selection, SessionId,
+    Submission,
 };
 use sojourn_mail_spool::{Answers, Archive, Epoch, Job, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
@@ -47,7 +49,7 @@ struct Driver {
     unnoted: bool,
     texts: Texts,
     /// Who waits for a text to be read.
-    unread: BTreeMap<MessageId, Vec<Reader>>,
+    unread: BTreeMap<TextId, Vec<Reader>>,
     lines: BTreeMap<SessionId, mpsc::UnboundedSender<Order>>,
     wire: Rc<Wire>,
     names: Rc<Names>,
@@ -84,6 +86,8 @@ enum Reader {
     Session(Awaiting),
     /// A report on these failures.
     Report(Vec<(RecipientIndex, Reason)>),
+    /// Those who wait for the text without octets above 127.
+    SevenBit,
 }
 
 /// Events that may wait for the engine, once here and once on the way here. Lines read no further
@@ -229,14 +233,23 @@ impl Driver {
     }
 
     /// The text is there for all who wait for it.
-    fn have_read(&mut self, id: MessageId, text: Result<Bytes, SpoolError>) {
+    fn have_read(&mut self, id: TextId, text: Result<Bytes, SpoolError>) {
         let readers = self.unread.remove(&id).unwrap_or_default();
         match text {
             Ok(text) => {
                 self.texts.keep(id, text.clone());
                 readers.into_iter().for_each(|reader| self.give(id, &text, reader));
             }
+            // It would be read in vain at each attempt. Sessions that wait for it end.
+            Err(error @ SpoolError::Damaged { .. }) => {
+                self.unread.remove(&TextId { seven_bit: true, ..id });
+                let why = format!("{error}; its recipients are held");
+                self.observe(&ServerEvent::Trouble(&why));
+                let selection = Selection { messages: [id.message].into(), ..Selection::default() };
+                self.operate(Operation::Hold, selection, oneshot::channel().0);
+            }
             Err(error) => {
+                self.unread.remove(&TextId { seven_bit: true, ..id });
                 let why = error.to_string();
                 self.observe(&ServerEvent::Trouble(&why));
             }
@@ -244,21 +257,24 @@ impl Driver {
     }
 
     /// Has a text given to `reader`, now or when it has been read.
-    fn read(&mut self, id: MessageId, reader: Reader) {
+    fn read(&mut self, id: TextId, reader: Reader) {
         if let Some(text) = self.texts.get(id) {
             return self.give(id, &text, reader);
         }
         let waiting = self.unread.entry(id).or_default();
-        if waiting.is_empty() {
-            self.archive.order(Job::Read(id));
-        }
         waiting.push(reader);
+        match waiting.len() {
+            1 if id.seven_bit => self.read(TextId::stored(id.message), Reader::SevenBit),
+            1 => self.archive.order(Job::Read(id.message)),
+            _ => {}
+        }
     }
 
-    fn give(&mut self, id: MessageId, text: &Bytes, reader: Reader) {
+    fn give(&mut self, id: TextId, text: &Bytes, reader: Reader) {
         match reader {
             Reader::Session(awaiting) => self.send_copy(awaiting, text.clone()),
-            Reader::Report(failures) => self.report(id, text, failures),
+            Reader::Report(failures) => self.report(id.message, text, failures),
+            Reader::SevenBit => self.encode(id.message, text.clone()),
         }
     }
 
@@ -276,7 +292,7 @@ impl Driver {
             subscribers: mail.subscribers.clone(),
             day: self.epoch.day(now),
         };
-        self.texts.keep_new(id, &mail.text);
+        self.texts.keep_new(TextId::stored(id), &mail.text);
         self.archive.order(Job::Offer(now, submission.clone(), mail.text.clone()));
         self.offered.insert(id, Offered { mail, by });
         self.soon.push_back(Event::Submitted(submission));

@@ -1,13 +1,16 @@
 //! What the engine wants done.
 
-use super::copies::Awaiting;
+use super::copies::{Awaiting, TextId};
 use super::{Driver, Offered, Reader, Submitter};
+use crate::delivery::local::Ended;
 use crate::delivery::request::Refused;
 use crate::delivery::request::{Input, Reported};
 use crate::delivery::smtp_out;
 use crate::delivery::smtp_out::Order;
 use crate::event::ServerEvent;
-use sojourn_mail_engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId, Task};
+use sojourn_mail_engine::{
+    Effect, Entry, Event, MessageId, Outcome, Refusal, Relay, SessionId, Task,
+};
 use sojourn_mail_spool::Job;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,7 +44,8 @@ impl Driver {
                 let (session, copy) = oneshot::channel();
                 self.order(id, Order::Body(copy));
                 let own = own.map(|recipient| Task { message, recipient });
-                self.read(message, Reader::Session(Awaiting { session, own, framing }));
+                let text = TextId { seven_bit: self.engine.is_seven_bit(id, message), message };
+                self.read(text, Reader::Session(Awaiting { session, own, framing }));
             }
             Effect::StartTls(session) => self.order(session, Order::StartTls),
             Effect::Close(session) => drop(self.lines.remove(&session)),
@@ -57,7 +61,9 @@ impl Driver {
                 self.texts.forget(id);
                 self.refused(id, &why);
             }
-            Effect::Report(message, failures) => self.read(message, Reader::Report(failures)),
+            Effect::Report(message, failures) => {
+                self.read(TextId::stored(message), Reader::Report(failures));
+            }
             Effect::Finished(message) => {
                 self.texts.forget(message);
                 self.archive.order(Job::Finish(message));
@@ -131,6 +137,14 @@ impl Driver {
         let event = match entry {
             Entry::Attempt { task, relay, delays, took, outcome, reason } => {
                 let Some(recipient) = self.engine.recipient(*task) else { return };
+                if *outcome != Outcome::Deferred
+                    && let Some(sender) = self.engine.sender(task.message)
+                    && let Some(accepted) = self.engine.accepted(task.message)
+                {
+                    let failure = Some(reason).filter(|_| *outcome == Outcome::Failed);
+                    let ended = Ended { recipient, relay: relay.as_ref(), failure };
+                    self.local.ended(sender, self.epoch.day(accepted).into(), &ended);
+                }
                 ServerEvent::Attempt {
                     task: *task,
                     recipient,

@@ -6,7 +6,9 @@ use super::queue::Queue;
 use super::series::Series;
 use crate::event::unix_ms;
 use crate::event::{Observer, ServerEvent};
+use crate::lists::alarms::Alarm;
 use sojourn_core::Span;
+use sojourn_mail_engine::bounce::{Fault, KINDS};
 use sojourn_mail_engine::{Outcome, Reason, Relay};
 use sojourn_smtp::{Address, plain};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,10 +32,12 @@ pub(super) struct Known {
     pub(super) down: BTreeMap<String, (i64, String)>,
     /// The last ones, the latest last.
     pub(super) errors: VecDeque<Error>,
+    /// The last ones, the latest last, each with its time in milliseconds since 1970.
+    pub(super) alarms: VecDeque<(i64, Alarm)>,
 }
 
 /// Sums since the start.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub(super) messages: u64,
     pub(super) recipients: u64,
@@ -41,7 +45,13 @@ pub(super) struct Totals {
     pub(super) deferred: u64,
     pub(super) failed: u64,
     pub(super) bounced: u64,
+    /// Failures for good, by whose fault they are.
+    pub(super) faults: BTreeMap<Fault, u64>,
+    pub(super) alarms: u64,
+    pub(super) probed: u64,
     pub(super) unverified: u64,
+    /// By their place among [`KINDS`].
+    pub(super) came_back: [u64; KINDS.len()],
     pub(super) suspended: u64,
     pub(super) left: u64,
     pub(super) not_taken: u64,
@@ -76,7 +86,7 @@ pub(super) struct Error {
 /// A quarter of an hour by the second, a day by the minute.
 const SECONDS: usize = 900;
 const MINUTES: usize = 1440;
-/// Errors that are remembered.
+/// Errors, and alarms, that are remembered.
 const ERRORS: usize = 30;
 /// Hosts and domains left alone that are remembered.
 const DOWN: usize = 10_000;
@@ -96,6 +106,7 @@ impl Default for Board {
             paces: Paces::default(),
             down: BTreeMap::new(),
             errors: VecDeque::new(),
+            alarms: VecDeque::new(),
         })))
     }
 }
@@ -131,7 +142,21 @@ impl Known {
                 self.error(Error::of("not taken", now, why));
             }
             ServerEvent::Bounced { .. } => self.totals.bounced += 1,
+            ServerEvent::Probed { .. } => self.totals.probed += 1,
+            ServerEvent::Failure { fault } => *self.totals.faults.entry(*fault).or_default() += 1,
+            ServerEvent::Alarm(alarm) => {
+                self.totals.alarms += 1;
+                if self.alarms.len() == ERRORS {
+                    self.alarms.pop_front();
+                }
+                self.alarms
+                    .push_back((now, Alarm { reply: words(&alarm.reply), ..(*alarm).clone() }));
+            }
             ServerEvent::Unverified { number, .. } => self.totals.unverified += number,
+            ServerEvent::CameBack { kind, .. } => {
+                let place = KINDS.iter().position(|it| it == kind);
+                self.totals.came_back[place.expect("KINDS has all kinds")] += 1;
+            }
             ServerEvent::Suspended { .. } => self.totals.suspended += 1,
             ServerEvent::Left { .. } => self.totals.left += 1,
             ServerEvent::WrongPassword { .. } => self.totals.wrong_passwords += 1,

@@ -4,6 +4,7 @@ use super::board::{Board, Known};
 use super::series::Series;
 use super::site::Crowd;
 use crate::event::unix_ms;
+use crate::lists::alarms::Alarm;
 use serde_json::{Value, json};
 
 /// Lines of each table.
@@ -33,6 +34,7 @@ impl Board {
                 "deferred": totals.deferred,
                 "failed": totals.failed,
                 "bounced": totals.bounced,
+                "probed": totals.probed,
                 "suspended": totals.suspended,
                 "not_taken": totals.not_taken,
                 "wrong_passwords": totals.wrong_passwords,
@@ -56,6 +58,7 @@ impl Board {
             "slowest": slowest(known),
             "stragglers": stragglers(known),
             "down": down(known),
+            "alarms": alarms(known),
             "errors": errors(known),
             "seconds": series(&known.seconds, bins),
             "minutes": series(&known.minutes, bins),
@@ -97,6 +100,20 @@ fn down(known: &Known) -> Value {
     all.sort_by_key(|(_, (until, _))| std::cmp::Reverse(*until));
     let line = |(name, (until, why)): &(&String, &(i64, String))| json!({ "name": name, "until_ms": until, "reason": why });
     json!({ "all": all.len(), "longest": all.iter().take(LINES).map(line).collect::<Value>() })
+}
+
+fn alarms(known: &Known) -> Value {
+    let line = |(at_ms, it): &(i64, Alarm)| {
+        json!({
+            "at_ms": at_ms,
+            "provider": &*it.provider,
+            "fault": it.fault.to_string(),
+            "failed": it.failed,
+            "ended": it.ended,
+            "reply": it.reply,
+        })
+    };
+    known.alarms.iter().rev().map(line).collect()
 }
 
 fn errors(known: &Known) -> Value {

@@ -1,29 +1,35 @@
 //! Bounces over days: what is forged, what is verified, and what comes too late.
 
+mod complaints;
+
 use crate::event::{Recorded, SharedObserver};
 use crate::lists::bounces_in::*;
 use crate::lists::subscribers::SubscriberStore;
 use crate::smtp_in::quota::Amount;
 use crate::smtp_in::submitters::Submitters;
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
+use sojourn_mail_engine::Reason;
+use sojourn_mail_engine::bounce::{Faults, Rule};
 use sojourn_mail_engine::list::return_path::with_token;
 use sojourn_mail_engine::list::token::{Claim, SECRET};
+use sojourn_smtp::Enhanced;
 use std::sync::{Arc, Mutex, RwLock};
+use tokio::sync::mpsc;
 
-const LIST: &str = "news-bounces@lists.example";
+pub(crate) const LIST: &str = "news-bounces@lists.example";
 /// A day long after 1970.
-const TODAY: i64 = 20_781;
+pub(crate) const TODAY: i64 = 20_781;
 
-fn address(text: &str) -> Address {
+pub(crate) fn address(text: &str) -> Address {
     text.parse().unwrap()
 }
 
-fn keys() -> TokenKeys {
+pub(crate) fn keys() -> TokenKeys {
     TokenKeys::new(&[[3; SECRET]]).unwrap()
 }
 
 /// A list that mailed `a@x.example` and others up to `h@x.example` today; their numbers begin with 1.
-fn lists(folder: &tempfile::TempDir) -> Lists {
+pub(crate) fn lists(folder: &tempfile::TempDir) -> Lists {
     let mut table = Table::default();
     table.set("bounces", Value::Text(LIST.into()));
     let mut subscribers = SubscriberStore::open(&folder.path().join("x.bounces")).unwrap();
@@ -38,7 +44,12 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
         submitters: Submitters::new(&[], &[], &[]),
         postmaster: None,
         abuse: None,
-        rule: defaults(),
+        complaints: None,
+        rule: Rule { probe: false, ..defaults() },
+        faults: Arc::new(Faults::built_in().clone()),
+        alarms: Arc::default(),
+        scored: Arc::default(),
+        letters: mpsc::unbounded_channel().0,
         subscribers: Arc::new(Mutex::new(subscribers)),
         most: 100,
         keys: Arc::new(RwLock::new(keys())),
@@ -51,19 +62,20 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
 }
 
 /// Reads and enters what came back; who is to read it.
-fn read(lists: &Lists, recipients: &[Address], text: &[u8], now: i64) -> Vec<Address> {
-    let came_back = lists.look(recipients, text, now).unwrap();
+pub(crate) fn read(lists: &Lists, recipients: &[Address], text: &[u8], now: i64) -> Vec<Address> {
+    let home = LocalRecipients { back: recipients.to_vec(), ..LocalRecipients::default() };
+    let came_back = lists.look(&home, true, text, now).unwrap();
     lists.enter(&came_back, "192.0.2.9:25".parse().unwrap(), now).unwrap();
     came_back.readers()
 }
 
 fn path(subscriber: u32, day: i64) -> Address {
     let claim = Claim { subscriber, mailing: 9, day: day.try_into().unwrap() };
-    with_token(&keys(), &address(LIST), claim).unwrap()
+    with_token(&keys(), Purpose::Bounce, &address(LIST), claim).unwrap()
 }
 
 /// A report that says that none of `people` has the message.
-fn report(people: &[&str]) -> String {
+pub(crate) fn report(people: &[&str]) -> String {
     let groups = people.iter().map(|it| {
         format!("\r\nFinal-Recipient: rfc822; {it}\r\nAction: failed\r\nStatus: 5.1.1\r\n")
     });
@@ -76,7 +88,7 @@ fn report(people: &[&str]) -> String {
 }
 
 /// Suspended subscribers.
-fn suspended(lists: &Lists) -> Vec<String> {
+pub(crate) fn suspended(lists: &Lists) -> Vec<String> {
     let mut members = lists.subscribers().members().unwrap();
     members.retain(|it| it.standing.suspended.is_some());
     members.into_iter().map(|it| it.subscriber).collect()
@@ -111,7 +123,7 @@ fn five_verified_reports_on_five_days_suspend_one() {
     let lists = lists(&folder);
     for day in TODAY..TODAY + 5 {
         assert_eq!(suspended(&lists), [""; 0]);
-        // A copy goes out each day; the first one's token would do as well.
+        // A copy goes out each day.
         let both = [path(2, day), path(3, day)];
         let said = report(&["c@x.example", "d@x.example"]);
         for _ in 0..3 {
@@ -139,6 +151,7 @@ fn old_return_paths_are_good_no_more() {
     from(99, TODAY + 1);
     let other = with_token(
         &keys(),
+        Purpose::Bounce,
         &address("old-bounces@lists.example"),
         Claim { subscriber: 1, mailing: 9, day: TODAY as u16 },
     );
@@ -151,13 +164,16 @@ fn old_return_paths_are_good_no_more() {
     assert_eq!(kinds, [(13, "expired", 1), (1, "expired", 1), (0, "wrong", 1)]);
 }
 
-/// What this server itself reports needs no token; it counts for those that the list mailed.
+/// What this server itself could not deliver needs no token; it counts for those that the list
+/// mailed.
 #[test]
-fn our_own_reports_are_believed() {
+fn our_own_failures_are_believed() {
     let folder = tempfile::tempdir().unwrap();
     let lists = lists(&folder);
-    let said = report(&["a@x.example", "B@x.example", "never-mailed@x.example"]);
-    assert!(lists.read_own(&address(LIST), said.as_bytes(), TODAY * DAY));
+    let why = Reason::new(Enhanced(5, 1, 1), "550 5.1.1 gone (in reply to RCPT TO command)");
+    let people = ["a@x.example", "B@x.example", "never-mailed@x.example"];
+    let failures = people.map(|it| (address(it), why.clone()));
+    lists.enter_own(&address(LIST), TODAY, &failures, TODAY * DAY).unwrap();
     let members = lists.subscribers().members().unwrap();
     let named: Vec<_> = members.iter().map(|it| &*it.subscriber).collect();
     assert_eq!(named, ["a@x.example", "b@x.example"]);
@@ -182,8 +198,11 @@ fn a_complaint_unsubscribes_and_is_not_scored() {
     assert_eq!(lists.subscribers().left().unwrap().len(), 1);
     let told = heard.0.lock().unwrap();
     let who = format!("list=<{LIST}>, to=<a@x.example>");
-    assert_eq!(told[..2], [format!("left: {who}"), format!("complaint: {who}: abuse")]);
-    assert!(told[2].starts_with("unverified: "), "{told:?}");
+    let again = format!("came back: client=[192.0.2.9], {who}: complaint");
+    let first = [again.clone(), format!("left: {who}"), format!("complaint: {who}: abuse")];
+    assert_eq!(told[..3], first);
+    assert_eq!(told[3], again);
+    assert!(told[4].starts_with("unverified: "), "{told:?}");
 }
 
 /// A report without a diagnosis is entered with what its status means.
@@ -195,4 +214,25 @@ fn a_status_is_a_reason() {
     read(&lists, &[path(1, TODAY)], said.as_bytes(), TODAY * DAY);
     let members = lists.subscribers().members().unwrap();
     assert_eq!(members[0].reason, "5.1.1: bad destination mailbox address");
+}
+
+/// Whatever comes to a verified return path leaves one line, with or without a reader.
+#[test]
+fn all_that_comes_back_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = Recorded::default();
+    let lists = Lists { observer: SharedObserver::new(heard.clone()), ..lists(&folder) };
+    let failed = report(&["a@x.example"]);
+    let late = failed.replace("Action: failed", "Action: delayed");
+    let there = failed.replace("Action: failed", "Action: delivered");
+    let away = "From: a@x.example\r\nAuto-Submitted: auto-replied\r\n\r\nAway.\r\n";
+    let person = "From: a@x.example\r\n\r\nThank you.\r\n";
+    for text in [&*failed, &*failed, &*late, &*there, away, person] {
+        read(&lists, &[path(1, TODAY)], text.as_bytes(), TODAY * DAY);
+    }
+    let who = format!("list=<{LIST}>, to=<a@x.example>");
+    let bounced = format!("bounced: {who}: 5.1.1: bad destination mailbox address");
+    let kinds = ["bounce", "delay", "delivery", "answer", "unclear"];
+    let others = kinds.map(|it| format!("came back: client=[192.0.2.9], {who}: {it}"));
+    assert_eq!(*heard.0.lock().unwrap(), [&[bounced], &others[..]].concat());
 }

@@ -4,20 +4,26 @@
 //!
 //! Unlike the spool it may be read while a server runs.
 
+pub(crate) mod backup;
+mod by_hand;
 mod leaving;
 mod register;
+mod scores;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod unverified;
 
+pub use super::subscribers::by_hand::{Suppressed, Suppression};
 pub(crate) use super::subscribers::leaving::Barred;
 pub use super::subscribers::register::{COUNTED_DAYS, MAILED_DAYS, NotEntered, SUSPENDED_DAYS};
+pub use super::subscribers::scores::{Entered, FailedMailing};
 pub use super::subscribers::unverified::{Counted, Unverified};
 
 use super::subscribers::register::Sweep;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params};
-use sojourn_mail_engine::bounce::{Bounce, Rule, Standing};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+use sojourn_mail_engine::bounce::{Fault, Faults, Standing};
+use sojourn_mail_spool::private;
 use sojourn_smtp::Address;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -37,7 +43,7 @@ pub struct SubscriberStore {
 pub struct Member {
     /// The list, by its return path.
     pub list: String,
-    /// The subscriber, in lower case.
+    /// The subscriber, in canonical form.
     pub subscriber: String,
     /// What bounces have cost.
     pub standing: Standing,
@@ -45,16 +51,21 @@ pub struct Member {
     pub status: Option<String>,
     /// Why it came back.
     pub reason: String,
+    /// Who runs the subscriber's host.
+    pub provider: String,
 }
 
-/// What bounces have changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entered {
-    /// Bounces that counted, by their places among those given: each of a subscriber of the list,
-    /// the first one of the day.
-    pub counted: Vec<usize>,
-    /// Of these, those whose subscribers they suspend.
-    pub suspended: Vec<usize>,
+impl Member {
+    /// Whose fault the reason is, by the table that is built in.
+    pub fn fault(&self) -> Fault {
+        let status = self.status.as_ref().and_then(|it| it.parse().ok());
+        Faults::built_in().of(None, status, &self.reason)
+    }
+
+    /// The day of the suspension, counted from 1970.
+    pub(crate) fn suspended_day(&self) -> Option<i64> {
+        self.standing.suspended.map(|at| at.div_euclid(86_400))
+    }
 }
 
 /// Why a book cannot be opened, read or written.
@@ -64,7 +75,8 @@ pub struct SubscriberError {
     error: rusqlite::Error,
 }
 
-const COLUMNS: &str = "bounces, address, score, last_s, suspended_s, status, reason";
+const COLUMNS: &str = "bounces, address, status, reason, provider,
+    score, last_s, day, returned, taken_day, probed_s, suspended_s";
 const JOINED: &str = "bounce JOIN subscriber ON subscriber.number = bounce.subscriber
     JOIN list ON list.id = subscriber.list";
 
@@ -76,69 +88,41 @@ impl SubscriberStore {
         name.into()
     }
 
-    /// Opens the book at `path`, or makes an empty one.
+    /// Opens the book at `path` and its backup, or makes both where neither exists.
     ///
     /// # Errors
     ///
-    /// It is something else than a book, or cannot be read or written.
+    /// It is something else than a book, it is missing or empty while its backup exists, or it cannot
+    /// be read or written.
     pub fn open(path: &Path) -> Result<SubscriberStore, SubscriberError> {
-        // SQLite's own files beside it get the same mode. That it cannot be made, SQLite says.
-        drop(sojourn_mail_spool::private::make(path));
-        let database = Connection::open(path).and_then(|database| {
-            tables::prepare(&database)?;
-            Ok(database)
-        });
-        let database =
-            database.map_err(|error| SubscriberError { path: path.to_owned(), error })?;
-        let path = path.to_owned();
+        if !path.exists() && !backup::beside(path).exists() {
+            SubscriberStore::make(path, 0)?;
+        }
+        let database = match path.metadata() {
+            // SQLite would make a new book of it, in which no subscriber has left.
+            Ok(of) if of.len() == 0 => Err(backup::damaged("it is empty")),
+            Err(error) => Err(backup::damaged(&error.to_string())),
+            Ok(_) => connect(path),
+        };
+        let kept = database.and_then(|it| backup::keep(&it, path).map(|()| it));
+        let (path, database) = (path.to_owned(), kept.map_err(|error| failed(path, error))?);
         Ok(SubscriberStore { path, database, subscribers: None, sweep: Sweep::default() })
     }
 
-    /// Enters bounces of mail of `list` that came at `now`, in seconds since 1970: all of them are
-    /// on stable storage when this returns. Bounces of addresses that the list never mailed are left
-    /// out.
-    ///
-    /// # Errors
-    ///
-    /// Nothing was entered.
-    pub fn enter(
-        &mut self,
-        list: &Address,
-        bounces: &[Bounce],
-        now: i64,
-        rule: &Rule,
-    ) -> Result<Entered, SubscriberError> {
-        let entered = self.enter_all(&key(list), bounces, now, rule);
-        entered.map_err(|error| SubscriberError { path: self.path.clone(), error })
-    }
-
-    fn enter_all(
-        &mut self,
-        list: &str,
-        bounces: &[Bounce],
-        now: i64,
-        rule: &Rule,
-    ) -> rusqlite::Result<Entered> {
-        let transaction =
-            self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut entered = Entered::default();
-        let Some(list) = list_id(&transaction, list)? else { return Ok(entered) };
-        for (place, bounce) in bounces.iter().enumerate() {
-            let Some((number, before)) = standing(&transaction, list, &bounce.subscriber)? else {
-                continue;
-            };
-            let after = Standing::bounced(before, bounce.severity, now, rule);
-            if before == Some(after) {
-                continue;
-            }
-            entered.counted.push(place);
-            if after.suspended.is_some() {
-                entered.suspended.push(place);
-            }
-            write(&transaction, number, bounce, after)?;
-        }
-        transaction.commit()?;
-        Ok(entered)
+    /// Makes an empty book at `path`, whatever its backup has, whose subscribers get numbers after
+    /// `last`. It has another name first: none that is cut short passes for a book.
+    pub(crate) fn make(path: &Path, last: i64) -> Result<(), SubscriberError> {
+        let mut new = path.as_os_str().to_owned();
+        new.push("-new");
+        let new = PathBuf::from(new);
+        drop(std::fs::remove_file(&new));
+        // SQLite's own files beside it get the same mode. That it cannot be made, SQLite says.
+        drop(private::make(&new));
+        let after = "INSERT INTO sqlite_sequence (name, seq) VALUES ('subscriber', ?)";
+        let made = connect(&new).and_then(|it| it.execute(after, [last]));
+        made.map_err(|error| failed(path, error))?;
+        let put = private::put(&new, path);
+        put.map_err(|error| failed(path, backup::damaged(&error.to_string())))
     }
 
     /// How `subscriber` of `list` stands; nothing when no mail came back.
@@ -173,34 +157,20 @@ impl SubscriberStore {
         self.of(read())
     }
 
-    /// Forgets the bounces of a subscriber, or that one has left, who is served again; whether there
-    /// was anything to forget.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
-    pub fn forget(
+    /// Does `work`, all or nothing: it is on stable storage when this returns.
+    fn write<T>(
         &mut self,
-        list: &Address,
-        subscriber: &Address,
-    ) -> Result<bool, SubscriberError> {
-        let number = "SELECT number FROM subscriber
-            JOIN list ON list.id = subscriber.list WHERE bounces = ? AND address = ?";
-        let mut forget = || {
-            let transaction =
-                self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let found = transaction
-                .query_row(number, [key(list), key(subscriber)], |row| row.get::<_, i64>(0));
-            let Some(number) = found.optional()? else { return Ok(false) };
-            let stay =
-                "UPDATE subscriber SET left_s = NULL WHERE number = ? AND left_s IS NOT NULL";
-            let rows = transaction.execute("DELETE FROM bounce WHERE subscriber = ?", [number])?
-                + transaction.execute(stay, [number])?;
+        work: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, SubscriberError> {
+        let mut write = || {
+            let immediate = TransactionBehavior::Immediate;
+            let transaction = self.database.transaction_with_behavior(immediate)?;
+            let done = work(&transaction)?;
             transaction.commit()?;
-            Ok(rows > 0)
+            Ok(done)
         };
-        let forgotten = forget();
-        self.of(forgotten)
+        let done = write();
+        self.of(done)
     }
 
     fn of<T>(&self, result: rusqlite::Result<T>) -> Result<T, SubscriberError> {
@@ -208,9 +178,21 @@ impl SubscriberStore {
     }
 }
 
-/// Hosts change the case of addresses; no two subscribers differ in it.
+/// Opens a file, which is a book of this version then.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let database = Connection::open(path)?;
+    backup::function(&database)?;
+    tables::prepare(&database, backup::sum)?;
+    Ok(database)
+}
+
+fn failed(path: &Path, error: rusqlite::Error) -> SubscriberError {
+    SubscriberError { path: path.to_owned(), error }
+}
+
+/// How the book names an address: no two subscribers have the same mailbox.
 fn key(address: &Address) -> String {
-    address.as_str().to_lowercase()
+    address.canonical().to_string()
 }
 
 /// A list's number in the book; nothing when the book has nothing of it.
@@ -225,53 +207,14 @@ fn add_list(database: &Connection, list: &str) -> rusqlite::Result<i64> {
     database.query_row(insert, [list], |row| row.get(0))
 }
 
-/// A subscriber's number, and what bounces have cost; nothing when the list never mailed there.
-fn standing(
-    database: &Connection,
-    list: i64,
-    subscriber: &Address,
-) -> rusqlite::Result<Option<(i64, Option<Standing>)>> {
-    let find = "SELECT number, score, last_s, suspended_s FROM subscriber
-        LEFT JOIN bounce ON bounce.subscriber = number WHERE list = ? AND address = ?";
-    let mut find = database.prepare_cached(find)?;
-    let row = |row: &Row<'_>| {
-        let standing = match row.get::<_, Option<f64>>(1)? {
-            None => None,
-            Some(score) => Some(Standing { score, last: row.get(2)?, suspended: row.get(3)? }),
-        };
-        Ok((row.get(0)?, standing))
-    };
-    find.query_row((list, key(subscriber)), row).optional()
-}
-
-/// Enters how a subscriber stands after `bounce`.
-fn write(
-    database: &Connection,
-    number: i64,
-    bounce: &Bounce,
-    after: Standing,
-) -> rusqlite::Result<()> {
-    let entry = "INSERT OR REPLACE INTO bounce
-        VALUES (:subscriber, :score, :last, :suspended, :status, :reason)";
-    database.prepare_cached(entry)?.execute(named_params! {
-        ":subscriber": number,
-        ":score": after.score,
-        ":last": after.last,
-        ":suspended": after.suspended,
-        ":status": bounce.status.map(|status| status.to_string()),
-        ":reason": bounce.reason,
-    })?;
-    Ok(())
-}
-
 fn member(row: &Row<'_>) -> rusqlite::Result<Member> {
-    let standing = Standing { score: row.get(2)?, last: row.get(3)?, suspended: row.get(4)? };
     Ok(Member {
         list: row.get(0)?,
         subscriber: row.get(1)?,
-        standing,
-        status: row.get(5)?,
-        reason: row.get(6)?,
+        status: row.get(2)?,
+        reason: row.get(3)?,
+        provider: row.get(4)?,
+        standing: scores::standing(row, 5)?,
     })
 }
 

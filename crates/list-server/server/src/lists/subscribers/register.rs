@@ -2,7 +2,7 @@
 
 use super::{SubscriberError, SubscriberStore, add_list, key, list_id};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
-use sojourn_mail_engine::bounce::Rule;
+use sojourn_mail_engine::bounce::PROBE_DAYS;
 use sojourn_smtp::Address;
 use std::collections::BTreeMap;
 
@@ -115,37 +115,43 @@ impl SubscriberStore {
 
     /// Removes what has expired at `now`, in seconds since 1970, a few thousand rows at a time: to
     /// be called now and then; whether there is more to do today. Subscribers go who were not mailed
-    /// for [`MAILED_DAYS`], or were suspended [`SUSPENDED_DAYS`] ago, bounces that count no more by
-    /// `rule`, and old counts of unverified mail.
+    /// for [`MAILED_DAYS`], or were suspended [`SUSPENDED_DAYS`] ago, scores whose probe did not come
+    /// back, and old counts of unverified mail.
     ///
     /// # Errors
     ///
     /// The book cannot be read or written.
-    pub fn expire(&mut self, now: i64, rule: &Rule) -> Result<bool, SubscriberError> {
+    pub fn expire(&mut self, now: i64) -> Result<bool, SubscriberError> {
         let today = now.div_euclid(DAY);
         if self.sweep.day != today {
             self.sweep = Sweep { day: today, after: Some(0) };
         }
         let Some(after) = self.sweep.after else { return Ok(false) };
-        let done = self.sweep(after, now, rule);
+        let done = self.sweep(after, now);
         self.sweep.after = self.of(done)?;
         Ok(self.sweep.after.is_some())
     }
 
     /// One step of expiry; where the next begins.
-    fn sweep(&mut self, after: i64, now: i64, rule: &Rule) -> rusqlite::Result<Option<i64>> {
+    fn sweep(&mut self, after: i64, now: i64) -> rusqlite::Result<Option<i64>> {
         let today = now.div_euclid(DAY);
         let part = "SELECT max(number) FROM
             (SELECT number FROM subscriber WHERE number > ? ORDER BY number LIMIT ?)";
         let last: Option<i64> = self.database.query_row(part, (after, SWEEP), |row| row.get(0))?;
-        let stale = now - rule.stale.seconds() as i64;
         let writing = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut removed = 0;
         if let Some(last) = last {
             writing.execute(
                 "DELETE FROM bounce WHERE subscriber > ?1 AND subscriber <= ?2
-                    AND ((suspended_s IS NULL AND last_s < ?3) OR suspended_s < ?4)",
-                (after, last, stale, now - SUSPENDED_DAYS * DAY),
+                    AND (suspended_s < ?3 OR suspended_s IS NULL
+                        AND (probed_s < ?4 OR last_s < ?5))",
+                [
+                    after,
+                    last,
+                    now - SUSPENDED_DAYS * DAY,
+                    now - PROBE_DAYS * DAY,
+                    now - MAILED_DAYS * DAY,
+                ],
             )?;
             removed = writing.execute(
                 "DELETE FROM subscriber WHERE number > ?1 AND number <= ?2 AND mailed_day < ?3
@@ -167,8 +173,7 @@ impl SubscriberStore {
 struct Found {
     /// Their numbers, in their order; 0 where one has none.
     numbers: Vec<u32>,
-    /// Those without a number, with their places: one may stand there twice, in letters of another
-    /// case.
+    /// Those without a number, with their places: one may stand there twice, in two spellings.
     new: BTreeMap<String, Vec<usize>>,
     /// The places of those whose day is to be written again.
     old: Vec<usize>,

@@ -60,6 +60,13 @@ impl Unsubscribe {
         let list = utf8_percent_encode(list, SEGMENT);
         format!("{}/{list}/{token}", self.url.trim_end_matches('/'))
     }
+
+    /// The list and the token of a link.
+    pub(crate) fn read<'a>(&self, link: &'a str) -> Option<(String, &'a str)> {
+        let path = link.strip_prefix(self.url.trim_end_matches('/'))?.strip_prefix('/')?;
+        let (list, token) = path.split_once('/')?;
+        Some((decoded(list)?, token))
+    }
 }
 
 /// What is encoded in a segment of a path (RFC 3986 section 3.3).
@@ -95,6 +102,8 @@ mod tests {
             let [_, list, token] = rest.split('/').collect::<Vec<_>>()[..] else {
                 panic!("{link}")
             };
+            let expected = ("\"a/b %\"@lists.example".to_owned(), "token");
+            assert_eq!(settings.read(&link), Some(expected));
             assert_eq!(decoded(list).as_deref(), Some("\"a/b %\"@lists.example"));
             assert_eq!(token, "token");
         }
