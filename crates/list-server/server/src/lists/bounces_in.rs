@@ -4,6 +4,7 @@
 use super::Lists;
 use super::subscribers::{FailedMailing, NotEntered, SubscriberError, Unverified};
 use crate::event::ServerEvent;
+use percent_encoding::percent_decode_str;
 use sojourn_core::Span;
 use sojourn_mail_engine::bounce::{
     Bounce, Complaint, Failure, Fault, Feedback, Returned, Stage, returned,
@@ -174,9 +175,10 @@ impl Lists {
 
     /// The list and the copy of a return path, or of an address or a link to leave.
     fn mentioned(&self, mention: &str, now: i64) -> Result<Option<(usize, Sent)>, SubscriberError> {
-        let mention = mention.strip_prefix("mailto:").unwrap_or(mention);
-        let mention = mention.split('?').next().unwrap_or_default();
-        let address = mention.parse::<Address>();
+        // A link has an address whose special characters are encoded (RFC 6068 section 2).
+        let link = mention.strip_prefix("mailto:").and_then(|it| it.split('?').next());
+        let address = percent_decode_str(link.unwrap_or(mention)).decode_utf8_lossy();
+        let address = address.parse::<Address>();
         let (place, token) = match &address {
             Ok(address) => {
                 if let Some((place, form)) = self.of_return(address) {

@@ -217,6 +217,12 @@ fn settings_that_do_not_go_together() {
             "{key} {limit}"
         );
     }
+    // An address for complaints is of a list's domain, and nothing else's.
+    for given in ["fbl@x.example", "news-bounces@lists.example", "Abuse@lists.example"] {
+        let trusted = Value::List(vec![text("127.0.0.1")]);
+        let rules = [("trusted", trusted), ("complaints", text(given))];
+        assert_eq!(refused("reception", Some(table(&rules))), "reception.complaints", "{given}");
+    }
     let plain = table(&[("name", text("ann")), ("password", text("secret"))]);
     assert_eq!(refused("user", Some(Value::List(vec![plain]))), "user.[0].password");
     let lists = |names: [&str; 2]| {

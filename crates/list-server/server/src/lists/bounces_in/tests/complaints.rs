@@ -87,7 +87,9 @@ fn as_microsoft_has_it() {
 /// enclosed header has the fields that the list wrote.
 #[test]
 fn as_fastmail_has_it() {
-    let leave = format!("<mailto:news-leave+{}@lists.example?subject=leave>", leave_token());
+    let leave = address(&format!("news-leave+{}@lists.example", leave_token()));
+    let leave = format!("<{}?subject=leave>", sojourn_mail_engine::list::mailto(&leave));
+    assert!(leave.contains("%2B"), "as this server writes it: {leave}");
     let header = format!("List-Unsubscribe: <https://else.example/x>,\r\n {leave}\r\n");
     let fields = "User-Agent: Fastmail/1.0\r\nVersion: 1\r\nOriginal-Rcpt-To: <redacted>\r\n";
     has_left(&arf(fields, &header));
