@@ -24,6 +24,12 @@ REFUSED = [
     ('grace = "1s"', 'bounds.recipients = 3', "recipients = 3, expected at least 100"),
     ("threshold = 1.0", "threshold = -1.0", "bounces.threshold = -1"),
     ('"news-bounces@lists.example"', '"news-bounces"', 'list.bounces = "news-bounces", expected'),
+    (
+        "[bounces]",
+        "[[list]]\nverp = false\nbounces = 'a-name-of-more-than-31-octets-bounces@x.example'\n[bounces]",
+        "as a probe's token follows, or bounces.probe = false",
+    ),
+    ("threshold = 1.0", "alarm_share = 2.0", "bounces.alarm_share = 2.0, expected above 0"),
     ("[bounces]", '[[list]]\nbounces = "NEWS-bounces+a=b@lists.example"\n[bounces]', "list."),
     ("[bounces]", "[[dkim]]\ndomain = 'x y'\nselector = 's'\nkey = 'k'\n[bounces]", "dkim.domain"),
     ("[bounces]", "[live]\naddress = 'here'\n[bounces]", 'live.address = "here", expected'),

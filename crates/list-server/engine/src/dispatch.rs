@@ -1,5 +1,4 @@
-//! What is done next: where mail goes, which destination is given a session with which host, and
-//! which transaction begins.
+//! What is done next: which host and session a destination gets, and which transaction begins.
 //!
 //! Where each recipient has a separate transaction, the commands of the next one follow a message
 //! without waiting for the answer to it (RFC 2920). With CHUNKING (RFC 3030) its message goes with

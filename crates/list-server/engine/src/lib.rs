@@ -211,8 +211,7 @@ impl Engine {
         self.queue.get(message).map(|message| message.accepted)
     }
 
-    /// Whether the host of a session gets a message without octets above 127
-    /// ([`seven_bit`](list::seven_bit::seven_bit)), because it takes none.
+    /// Whether a session's host takes no octets above 127, which the message has.
     pub fn is_seven_bit(&self, session: SessionId, message: MessageId) -> bool {
         let session = self.sessions.get(session);
         self.queue.get(message).is_some_and(|message| message.eight_bit)
@@ -342,8 +341,7 @@ impl Engine {
         }
     }
 
-    /// The message has had its time. A recipient that had no attempt yet gets one: the server was not
-    /// running, or the recipient was held.
+    /// The message has had its time. A recipient without an attempt since the start gets one.
     fn expire(&mut self, id: MessageId) {
         let Some(message) = self.queue.get(id) else { return };
         let expires = message.accepted + self.config.lifetime;
@@ -353,7 +351,6 @@ impl Engine {
         }
         let (past, others) = message.past_attempts();
         if others {
-            // A lifetime of less than that wants no more attempts than one.
             let wait = LAST_ATTEMPT.min(self.config.lifetime).max(Span::from_ms(1));
             self.clock.schedule(self.clock.now + wait, Timer::Expiry(id));
         }

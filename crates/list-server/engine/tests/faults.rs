@@ -1,4 +1,4 @@
-//! Whose fault a failure is: the refusals that are nobody's mailbox, this server's own decisions,
+//! Whose fault a failure is: refusals of the sender or the message, this server's own decisions,
 //! reports, and tables by operators.
 
 use proptest::prelude::*;

@@ -280,20 +280,19 @@ impl ServerEvent<'_> {
     /// The log's line about an event of reception, without a date; nothing for an event of delivery,
     /// which [`Log`](crate::log::Log) writes as Postfix does.
     pub fn reception_line(&self) -> Option<String> {
-        use ServerEvent as Event;
         Some(match *self {
-            Event::Accepted { .. }
-            | Event::Attempt { .. }
-            | Event::Operated { .. }
-            | Event::Deleted { .. }
-            | Event::Finished { .. }
-            | Event::HostDown(..)
-            | Event::DomainDown(..)
-            | Event::Failure { .. }
-            | Event::Trouble(_)
-            | Event::CameBack { is_told: true, .. } => return None,
-            Event::CameBack { peer, copy, kind, .. } => came_back(peer, copy, kind),
-            Event::Taken { message, peer, user, sender, size, recipients } => {
+            Self::Accepted { .. }
+            | Self::Attempt { .. }
+            | Self::Operated { .. }
+            | Self::Deleted { .. }
+            | Self::Finished { .. }
+            | Self::HostDown(..)
+            | Self::DomainDown(..)
+            | Self::Failure { .. }
+            | Self::Trouble(_)
+            | Self::CameBack { is_told: true, .. } => return None,
+            Self::CameBack { peer, copy, kind, .. } => came_back(peer, copy, kind),
+            Self::Taken { message, peer, user, sender, size, recipients } => {
                 let user = user.map_or(String::new(), |user| format!(", user={}", Plain(user)));
                 let (id, client) = (QueueId(message), peer.ip());
                 let sender = sender.map_or("", Address::as_str);
@@ -301,60 +300,62 @@ impl ServerEvent<'_> {
                     "{id}: client=[{client}]{user}, from=<{sender}>, size={size}, nrcpt={recipients}"
                 )
             }
-            Event::NotTaken { peer, why } => {
+            Self::NotTaken { peer, why } => {
                 format!("not taken: client=[{}]: {}", peer.ip(), Plain(why))
             }
-            Event::Bounced { list, subscriber, reason } => {
-                format!("bounced: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
+            Self::Bounced { list, subscriber, reason } => {
+                failed("bounced", list, subscriber, reason)
             }
-            Event::Complaint { list, subscriber, feedback } => {
+            Self::Complaint { list, subscriber, feedback } => {
                 format!("complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }
-            Event::Probed { list, subscriber } => {
+            Self::Probed { list, subscriber } => {
                 format!("asked whether mail arrives: list=<{list}>, to=<{subscriber}>")
             }
-            Event::Suspended { list, subscriber, reason } => {
-                format!("suspended: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
+            Self::Suspended { list, subscriber, reason } => {
+                failed("suspended", list, subscriber, reason)
             }
-            Event::Alarm(Alarm { provider, fault, failed, ended, reply }) => format!(
-                "alarm: provider={provider}, fault={fault}: {failed} of {ended} deliveries today: {}",
-                Plain(reply)
-            ),
-            Event::Unverified { peer, list, kind, number } => {
+            Self::Alarm(alarm) => format!("alarm: {alarm}"),
+            Self::Unverified { peer, list, kind, number } => {
                 let client = peer.ip();
                 format!("unverified: client=[{client}], list=<{list}>, {kind}, nrcpt={number}")
             }
-            Event::Left { list, subscriber } => format!("left: list=<{list}>, to=<{subscriber}>"),
-            Event::AskedToLeave { list, subscriber } => {
+            Self::Left { list, subscriber } => format!("left: list=<{list}>, to=<{subscriber}>"),
+            Self::AskedToLeave { list, subscriber } => {
                 format!("asked to confirm leaving: list=<{list}>, to=<{subscriber}>")
             }
-            Event::WrongPassword { peer, user } => {
+            Self::WrongPassword { peer, user } => {
                 format!("wrong password: client=[{}], user={}", peer.ip(), Plain(user))
             }
-            Event::PasswordRefused { peer, user, wait } => {
+            Self::PasswordRefused { peer, user, wait } => {
                 let (client, user, wait) = (peer.ip(), Plain(user), wait.as_secs());
                 format!(
                     "password not verified: client=[{client}], user={user}: too many were wrong, \
                      again in {wait} s"
                 )
             }
-            Event::Reloaded { notices: [] } => "the configuration was reloaded".to_owned(),
-            Event::Reloaded { notices } => {
+            Self::Reloaded { notices: [] } => "the configuration was reloaded".to_owned(),
+            Self::Reloaded { notices } => {
                 format!("the configuration was reloaded: {}", notices.join("; "))
             }
-            Event::NotReloaded { why } => {
+            Self::NotReloaded { why } => {
                 format!("the configuration was not reloaded: {}", Plain(why))
             }
-            Event::GaveWay { peer } => format!("gave way: client=[{}]", peer.ip()),
-            Event::LeftOut { what, count } => {
+            Self::GaveWay { peer } => format!("gave way: client=[{}]", peer.ip()),
+            Self::LeftOut { what, count } => {
                 format!("{what}: and {} more in the last minute", Thousands(count))
             }
-            Event::TooMany { peer } => format!("too many sessions: client=[{}]", peer.ip()),
-            Event::PageFull { peer } => {
+            Self::TooMany { peer } => format!("too many sessions: client=[{}]", peer.ip()),
+            Self::PageFull { peer } => {
                 format!("page to unsubscribe full: client=[{}]", peer.ip())
             }
         })
     }
+}
+
+/// The line about what a failure has led to.
+fn failed(what: &str, list: &Address, to: &Address, reason: &str) -> String {
+    format!("{what}: list=<{list}>, to=<{to}>: {}", Plain(reason))
 }
 
 /// The line about mail of this kind that came back, about a list's copy for a subscriber.

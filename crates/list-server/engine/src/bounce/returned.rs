@@ -76,7 +76,7 @@ pub enum Note {
 }
 
 /// What the message `text`, which came to a return path, says. `is_null_sender` is whether its own
-/// return path is empty, as that of reports is (RFC 5321 section 4.5.5). Its first
+/// return path is empty, as reports have it (RFC 5321 section 4.5.5). Its first
 /// [`PARSED_MAX`](super::mime::PARSED_MAX) octets are looked at.
 ///
 /// A return path that names the subscriber counts more than what the report names: mail may have

@@ -3,8 +3,8 @@
 //! Each leaf part with such octets is encoded: in quoted-printable, or in base64 where that is shorter.
 //! Multiparts and enclosed messages are opened, as Postfix and sendmail open them. What cannot be
 //! encoded stays as it is, as sendmail leaves it, because most of these hosts take it all the same:
-//! headers, what another server has signed (`multipart/signed`), other kinds of `message/`, parts whose
-//! encoding is not that of their octets, and parts that lie deeper than twenty others.
+//! headers, what another server has signed (`multipart/signed`), other kinds of `message/`, parts that
+//! name another encoding than they have, and parts inside more than twenty others.
 
 use crate::bounce::content::{ContentType, word};
 use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
@@ -109,8 +109,8 @@ fn leaf(head: &[u8], body: &[u8], out: &mut Vec<u8>) {
     out.append(&mut encoded);
 }
 
-/// Appends a header and the empty line after it, without the encoding that it names; with that of a
-/// leaf part, and with what it lacks to say what `body` is.
+/// Appends a header and the empty line after it. The header loses its encoding; a leaf part's header
+/// gets the new encoding, and a content type if it has none.
 fn relabel(head: &[u8], leaf: Option<(&str, &[u8])>, out: &mut Vec<u8>) {
     for field in whole(head).filter(|field| fields(field, ENCODING) == 0) {
         out.extend_from_slice(field);

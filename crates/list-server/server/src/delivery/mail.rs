@@ -39,8 +39,8 @@ pub(crate) fn octets(text: Text) -> Bytes {
     }
 }
 
-/// The fields that a message is to have and `text` lacks: whoever submits a message leaves them to the
-/// server `name` (RFC 6409 sections 8.2 and 8.3), and large receivers refuse mail without.
+/// `Date:` and `Message-ID:`, if `text` lacks them: a submission server adds them under its `name`
+/// (RFC 6409 sections 8.2 and 8.3), because large receivers refuse mail without them.
 pub(crate) fn missing_fields(text: &[u8], name: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

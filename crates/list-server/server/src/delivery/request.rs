@@ -1,6 +1,5 @@
 //! What delivery is asked from outside and what reaches its loop, with the answers.
 
-use super::event_loop::TextId;
 use super::local::LocalDelivery;
 use super::mail::Mail;
 use super::smtp_out::tls::Security;
@@ -37,6 +36,19 @@ pub(crate) enum Input {
     Text(TextId, Result<Bytes, SpoolError>),
     /// A report that was not taken over is to be tried again.
     Report(Mail, Reported),
+}
+
+/// A text of a message: as it is stored, or for hosts that take no octets above 127.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TextId {
+    pub(crate) message: MessageId,
+    pub(crate) seven_bit: bool,
+}
+
+impl TextId {
+    pub(crate) fn stored(message: MessageId) -> TextId {
+        TextId { message, seven_bit: false }
+    }
 }
 
 impl Input {

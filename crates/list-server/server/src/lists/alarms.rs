@@ -3,28 +3,34 @@
 
 use sojourn_mail_engine::Relay;
 use sojourn_mail_engine::bounce::{Fault, Rule};
-use std::collections::{BTreeMap, HashMap};
+use sojourn_smtp::plain;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// Providers whose mail is counted, and domains whose provider is known. Where there are more, the
-/// day's counts begin again: no stranger can take more memory.
+/// day's counts begin again: nothing that other hosts are called takes more memory.
 const PROVIDERS: usize = 10_000;
 const DOMAINS: usize = 100_000;
+/// How many seconds lie between two looks for suspensions that have to be reported.
+const LOOK: i64 = 600;
+/// Alarms that one report has.
+const RAISED: usize = 1000;
 
 /// What providers were sent today.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     /// Counted from 1970.
     day: i64,
-    providers: HashMap<Arc<str>, Sent>,
+    providers: BTreeMap<Arc<str>, Sent>,
     /// The provider of each recipient's domain, as its mail hosts are named.
-    of_domain: HashMap<Box<str>, Arc<str>>,
+    of_domain: BTreeMap<Box<str>, Arc<str>>,
     /// Alarms that the operator has had no mail about.
-    pub(crate) raised: Vec<Alarm>,
+    raised: Vec<Alarm>,
     /// When there may be a report again, and when it is looked for suspensions, in seconds since
     /// 1970.
     pub(crate) next_report: i64,
-    pub(crate) next_look: i64,
+    next_look: i64,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +57,22 @@ pub struct Alarm {
 }
 
 impl Alarms {
+    /// The alarms for a report at `now`, in seconds since 1970, which may be none; nothing where it is
+    /// too early to look for suspensions.
+    pub(crate) fn due(&mut self, now: i64) -> Option<Vec<Alarm>> {
+        if now < self.next_report || self.raised.is_empty() && now < self.next_look {
+            return None;
+        }
+        self.next_look = now + LOOK;
+        Some(self.raised.clone())
+    }
+
+    /// The first `number` alarms are reported; the next report comes at `next` or later.
+    pub(crate) fn reported(&mut self, number: usize, next: i64) {
+        self.raised.drain(..number);
+        self.next_report = next;
+    }
+
     /// The provider of the recipients at `domain`: who runs `relay`, or ran the last one there.
     pub(crate) fn provider(&mut self, domain: &str, relay: Option<&Relay>) -> Arc<str> {
         let known = self.of_domain.get(domain);
@@ -101,7 +123,23 @@ impl Alarms {
         }
         sent.told.push(fault);
         let (provider, reply) = (Arc::clone(provider), reply.to_owned());
-        Some(Alarm { provider, fault, failed, ended, reply })
+        let alarm = Alarm { provider, fault, failed, ended, reply };
+        if self.raised.len() < RAISED {
+            self.raised.push(alarm.clone());
+        }
+        Some(alarm)
+    }
+}
+
+/// As the log has it.
+impl fmt::Display for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Alarm { provider, fault, failed, ended, reply } = self;
+        let reply = plain(reply);
+        write!(
+            f,
+            "provider={provider}, fault={fault}: {failed} of {ended} deliveries today: {reply}"
+        )
     }
 }
 

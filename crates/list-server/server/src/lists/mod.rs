@@ -32,7 +32,7 @@ use sojourn_mail_engine::list::token::TokenKeys;
 use sojourn_smtp::header::{all, header, whole};
 use sojourn_smtp::server::{RecipientDecision, RecipientPolicy, Submitter, Text};
 use sojourn_smtp::{Address, Enhanced, Reply};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(crate) struct Lists {
     pub(crate) faults: Arc<Faults>,
     pub(crate) alarms: Arc<Mutex<Alarms>>,
     /// Subscribers of any list whose mail failed lately: those whose deliveries matter.
-    pub(crate) scored: Arc<RwLock<HashSet<Address>>>,
+    pub(crate) scored: Arc<RwLock<BTreeSet<Address>>>,
     /// Where messages of this server go to be delivered.
     pub(crate) letters: UnboundedSender<Mail>,
     pub(crate) subscribers: Arc<Mutex<SubscriberStore>>,

@@ -11,8 +11,6 @@ use std::fmt::Write;
 use std::sync::PoisonError;
 
 const DAY: i64 = 86_400;
-/// How often it is looked for suspensions that have to be reported.
-const LOOK: i64 = 600;
 /// Subscribers that one report names.
 const NAMED: usize = 1000;
 
@@ -24,31 +22,26 @@ impl Lists {
             return;
         };
         let Some(list) = self.lists.first() else { return };
-        let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
-        if now < alarms.next_report || alarms.raised.is_empty() && now < alarms.next_look {
-            return;
-        }
-        alarms.next_look = now + LOOK;
-        let body = match self.subscribers().unreported() {
+        // Delivery waits for the alarms: they are not held while the register is read.
+        let alarms = || self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(raised) = alarms().due(now) else { return };
+        let suspended = match self.subscribers().unreported() {
             Ok((last, _)) if now < last + DAY => {
-                alarms.next_report = last + DAY;
+                alarms().next_report = last + DAY;
                 return;
             }
-            Ok((_, suspended)) => {
-                let is_due = |it: &Member| it.suspended_day() < Some(now.div_euclid(DAY));
-                if alarms.raised.is_empty() && !suspended.iter().any(is_due) {
-                    return;
-                }
-                body(&alarms.raised, &suspended)
-            }
+            Ok((_, suspended)) => suspended,
             Err(error) => return self.observer.notice(&ServerEvent::Trouble(&error.to_string())),
         };
+        let is_due = |it: &Member| it.suspended_day() < Some(now.div_euclid(DAY));
+        if raised.is_empty() && !suspended.iter().any(is_due) {
+            return;
+        }
         if let Err(error) = self.subscribers().reported(now) {
             return self.observer.notice(&ServerEvent::Trouble(&error.to_string()));
         }
-        alarms.raised.clear();
-        alarms.next_report = now + DAY;
-        drop(alarms);
+        alarms().reported(raised.len(), now + DAY);
+        let body = body(&raised, &suspended);
         let id = format!("report.{now}");
         let from = &list.bounces;
         let letter = Letter { server: &self.name, id: &id, now, from, to: operator };

@@ -31,7 +31,6 @@ impl Lists {
         let provider = alarms.provider(recipient.domain(), relay);
         if let Some(alarm) = alarms.ended(day, &provider, Some((fault, reason)), &self.rule) {
             self.observer.notice(&ServerEvent::Alarm(&alarm));
-            alarms.raised.push(alarm);
         }
     }
 

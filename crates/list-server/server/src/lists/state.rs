@@ -72,8 +72,8 @@ impl Examined {
         SetupError::State(format!("{what}; sojourn mail spool check CONFIG --repair: {remedy}"))
     }
 
-    /// Makes one from the other, or both anew where both are lost, at `now`; where the damaged files
-    /// are kept.
+    /// Restores the file from its backup or the backup from the file, and makes both new if both are
+    /// lost, at `now`. Returns the paths at which damaged files are kept.
     fn repair(&self, now: i64) -> Result<Vec<PathBuf>, SetupError> {
         let backup = backup::beside(&self.path);
         let mut kept = Vec::new();
@@ -107,7 +107,7 @@ pub fn check(spool: &Path) -> Vec<Finding> {
 }
 
 /// Remedies what is wrong beside the spool at `spool`, which no process may own meanwhile, at `now`,
-/// in seconds since 1970. What is lost with its backup is made `anew`, where that is wanted.
+/// in seconds since 1970. A file that is lost with its backup is made new if `anew` allows it.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ use crate::lists::alarms::Alarms;
 use crate::lists::subscribers::{SubscriberError, SubscriberStore};
 use sojourn_mail_engine::list::token::TokenKeys;
 use sojourn_smtp::Address;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, RwLock};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -30,7 +30,7 @@ pub(crate) struct PersistentState {
     /// What providers were sent today.
     pub(crate) alarms: Arc<Mutex<Alarms>>,
     /// Subscribers whose mail failed lately.
-    pub(crate) scored: Arc<RwLock<HashSet<Address>>>,
+    pub(crate) scored: Arc<RwLock<BTreeSet<Address>>>,
     /// Where messages of this server go to be delivered.
     pub(crate) letters: UnboundedSender<Mail>,
 }

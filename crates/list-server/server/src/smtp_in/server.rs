@@ -29,7 +29,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
@@ -122,11 +122,8 @@ impl ListServer {
         let board = Board::default();
         let observer = SharedObserver::new((board.clone(), EventLimiter::new(observer)));
         let (letters, written) = mpsc::unbounded_channel();
-        let (subscribers, keys, state_notices) = state::open(spool, now())?;
-        let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
-        let keys = keys.token_keys();
-        let persistent = PersistentState::new(observer.clone(), subscribers, keys, memory, letters)
-            .map_err(SetupError::Subscribers)?;
+        let (persistent, state_notices) =
+            persistent_state(&settings, spool, observer.clone(), letters)?;
         let lists = Arc::new(Lists::new(&settings, opened.signers, &persistent)?);
         let (delivery, handle) =
             deliver(&settings, &lists, &persistent, (board.clone(), delivery_observer))?;
@@ -168,8 +165,7 @@ impl ListServer {
             Served::start("unsubscribe", Arc::new(endpoint).serve(listener))
         });
         let served = served.transpose().map_err(SetupError::System)?;
-        let told = ports.told.clone();
-        let current = Arc::clone(&ports.current);
+        let (told, current) = (ports.told.clone(), Arc::clone(&ports.current));
         runtime.spawn(send_letters(written, delivery));
         let work = move || serve(&runtime, grace, &current, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
@@ -256,6 +252,20 @@ impl Opened {
         let signers = settings.dkim.iter().map(Signer::load).collect::<Result<_, _>>()?;
         Ok(Opened { listeners, addresses, frame, one_click, tls, signers })
     }
+}
+
+/// Opens the register and the keys beside `spool`; also returns notices for the operator.
+fn persistent_state(
+    settings: &Serving,
+    spool: &Path,
+    observer: SharedObserver,
+    letters: UnboundedSender<Mail>,
+) -> Result<(PersistentState, Vec<String>), SetupError> {
+    let (subscribers, keys, notices) = state::open(spool, now())?;
+    let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
+    PersistentState::new(observer, subscribers, keys.token_keys(), memory, letters)
+        .map(|state| (state, notices))
+        .map_err(SetupError::Subscribers)
 }
 
 /// Starts delivery for the lists of `settings`.

@@ -12,7 +12,7 @@ use sojourn_core::{Span, nested, parameters};
 use sojourn_mail_engine::Config;
 use sojourn_mail_engine::bounce::Rule;
 use sojourn_mail_engine::list::List;
-use sojourn_mail_engine::list::return_path::form;
+use sojourn_mail_engine::list::return_path::{LOCAL_MAX, form};
 use sojourn_smtp::Address;
 use sojourn_smtp::server::{AuthUse, Bounds, Protocol};
 use std::fmt::Display;
@@ -264,9 +264,17 @@ impl Serving {
         Ok(())
     }
 
-    /// No two lists have one return path.
+    /// No two lists have one return path, and a probe's token fits behind each.
     fn check_return_paths(&self) -> Result<(), Refusal> {
         for (i, list) in self.list.iter().enumerate() {
+            if self.bounces.probe && list.bounces.local().len() > LOCAL_MAX {
+                let expected = format!(
+                    "at most {LOCAL_MAX} octets before the @, as a probe's token follows, or \
+                     bounces.probe = false"
+                );
+                let refusal = Refusal::of(&list.bounces, expected).under("bounces");
+                return Err(refusal.among(i).under("list"));
+            }
             let same = |other: &List| reads(&other.bounces, &list.bounces);
             if self.list.iter().enumerate().any(|(j, other)| i != j && same(other)) {
                 let expected = "a return path that is not another list's, with or without a +";

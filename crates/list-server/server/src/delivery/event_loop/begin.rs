@@ -1,12 +1,12 @@
 //! How a list server begins: with what its spool has.
 
 use super::Driver;
-use super::copies::{TextId, Texts};
+use super::copies::Texts;
 use super::later::Later;
 use crate::delivery::clock::{Calendar, Clock};
 use crate::delivery::dns::Names;
 use crate::delivery::local::LocalDelivery;
-use crate::delivery::request::Input;
+use crate::delivery::request::{Input, TextId};
 use crate::delivery::smtp_out::Wire;
 use crate::delivery::smtp_out::tls::Security;
 use crate::event::{Observer, ServerEvent};

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use crate::delivery::local::Addressed;
-use crate::delivery::request::Input;
+use crate::delivery::request::{Input, TextId};
 use crate::delivery::smtp_out::Copy;
 use bytes::Bytes;
 use sojourn_mail_engine::{MessageId, Task};
@@ -11,19 +11,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::task::{spawn_blocking, spawn_local};
-
-/// A text of a message: as it is stored, or for hosts that take no octets above 127.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TextId {
-    pub(super) message: MessageId,
-    pub(super) seven_bit: bool,
-}
-
-impl TextId {
-    pub(super) fn stored(message: MessageId) -> TextId {
-        TextId { message, seven_bit: false }
-    }
-}
 
 /// The texts that were wanted last.
 #[derive(Debug, Default)]

@@ -9,7 +9,6 @@ mod perform;
 mod report;
 
 pub(crate) use super::event_loop::begin::Start;
-pub(crate) use super::event_loop::copies::TextId;
 
 use super::clock::Clock;
 use super::dns::Names;
@@ -17,7 +16,7 @@ use super::event_loop::copies::{Awaiting, Texts};
 use super::event_loop::later::Later;
 use super::local::LocalDelivery;
 use super::mail::Mail;
-use super::request::{Input, Refused, Reported, Request, StopReport};
+use super::request::{Input, Refused, Reported, Request, StopReport, TextId};
 use super::smtp_out::{Order, Wire};
 use crate::event::{Observer, ServerEvent};
 use bytes::Bytes;

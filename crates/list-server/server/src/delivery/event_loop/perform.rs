@@ -1,10 +1,9 @@
 //! What the engine wants done.
 
-use super::copies::{Awaiting, TextId};
+use super::copies::Awaiting;
 use super::{Driver, Offered, Reader, Submitter};
 use crate::delivery::local::Ended;
-use crate::delivery::request::Refused;
-use crate::delivery::request::{Input, Reported};
+use crate::delivery::request::{Input, Refused, Reported, TextId};
 use crate::delivery::smtp_out;
 use crate::delivery::smtp_out::Order;
 use crate::event::ServerEvent;

@@ -1,6 +1,6 @@
 //! What is known, as Prometheus reads it (its text format, version 0.0.4).
 
-use super::board::{BOUNDS_S, Board, Delays};
+use super::board::{BOUNDS_S, Board, Delays, Totals};
 use super::site::Crowd;
 use sojourn_mail_engine::bounce::{Fault, KINDS};
 use std::fmt::{Display, Write};
@@ -25,22 +25,7 @@ impl Board {
                 ("failed", totals.failed),
             ],
         );
-        page.one("bounces_total", "counter", "Bounces that counted.", totals.bounced);
-        let faults = Fault::ALL.map(|it| (it.to_string(), totals.faults.get(&it)));
-        let faults = faults.each_ref().map(|(name, sum)| (&**name, sum.copied().unwrap_or(0)));
-        let help = "Failures for good, by whose fault they are.";
-        page.many("failures_total", "counter", help, "fault", &faults);
-        let help = "Providers that refused too much of a day's mail.";
-        page.one("alarms_total", "counter", help, totals.alarms);
-        page.one("probes_total", "counter", "Subscribers who were asked.", totals.probed);
-        let counted = "Mail to return paths that is not verified.";
-        page.one("unverified_bounces_total", "counter", counted, totals.unverified);
-        let mut came_back = KINDS.map(|kind| (kind, 0));
-        came_back.iter_mut().zip(totals.came_back).for_each(|((_, sum), number)| *sum = number);
-        let counted = "Mail to verified return paths and for complaints.";
-        page.many("came_back_total", "counter", counted, "kind", &came_back);
-        page.one("suspensions_total", "counter", "Suspended subscribers.", totals.suspended);
-        page.one("unsubscribed_total", "counter", "Subscribers who left.", totals.left);
+        page.lists(totals);
         page.many(
             "refusals_total",
             "counter",
@@ -115,6 +100,26 @@ impl Page {
         for (label, value) in all {
             self.sample(name, Some((key, label)), value);
         }
+    }
+
+    /// What failed, came back, and followed for subscribers.
+    fn lists(&mut self, totals: &Totals) {
+        self.one("bounces_total", "counter", "Bounces that counted.", totals.bounced);
+        let faults = Fault::ALL.map(|it| (it.to_string(), totals.faults.get(&it)));
+        let faults = faults.each_ref().map(|(name, sum)| (&**name, sum.copied().unwrap_or(0)));
+        let help = "Failures for good, by whose fault they are.";
+        self.many("failures_total", "counter", help, "fault", &faults);
+        let help = "Providers that refused too much of a day's mail.";
+        self.one("alarms_total", "counter", help, totals.alarms);
+        self.one("probes_total", "counter", "Subscribers who were asked.", totals.probed);
+        let counted = "Mail to return paths that is not verified.";
+        self.one("unverified_bounces_total", "counter", counted, totals.unverified);
+        let mut came_back = KINDS.map(|kind| (kind, 0));
+        came_back.iter_mut().zip(totals.came_back).for_each(|((_, sum), number)| *sum = number);
+        let counted = "Mail to verified return paths and for complaints.";
+        self.many("came_back_total", "counter", counted, "kind", &came_back);
+        self.one("suspensions_total", "counter", "Suspended subscribers.", totals.suspended);
+        self.one("unsubscribed_total", "counter", "Subscribers who left.", totals.left);
     }
 
     fn delays(&mut self, delays: &Delays, count: u64) {

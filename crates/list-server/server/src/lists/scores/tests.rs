@@ -94,8 +94,8 @@ fn a_probe_that_is_refused_suspends_too_and_probes_are_few() {
     assert!(told.contains(&format!("suspended: {list}, to=<a@x.example>: {GONE}")), "{told:?}");
 }
 
-/// The findings' case: providers that block the sender's address for six days suspend nobody, and
-/// the operator hears of it, from the log at once, and by one message a day.
+/// The findings' case: a provider blocks the sender's address for six days. No subscriber is
+/// suspended, and the operator hears of the block: in the log at once, and by one message a day.
 #[test]
 fn a_block_of_six_days_suspends_nobody() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! What an operator changes by hand or by file: who gets no mail, who does again, who is forgotten.
 
-use super::{SubscriberError, SubscriberStore, add_list, key, list_id};
+use super::{SubscriberError, SubscriberStore, add_list, key};
 use rusqlite::{Connection, OptionalExtension};
 use sojourn_smtp::Address;
 
@@ -118,10 +118,7 @@ fn number(
     if let Some(number) = find(database, list, subscriber)? {
         return Ok(number);
     }
-    let list = match list_id(database, &key(list))? {
-        Some(list) => list,
-        None => add_list(database, &key(list))?,
-    };
+    let list = add_list(database, &key(list))?;
     let insert = "INSERT INTO subscriber (list, address, mailed_day) VALUES (?, ?, ?)
         RETURNING number";
     database.query_row(insert, (list, key(subscriber), since.div_euclid(86_400)), |row| row.get(0))

@@ -201,9 +201,10 @@ fn list_id(database: &Connection, list: &str) -> rusqlite::Result<Option<i64>> {
     find.query_row([list], |row| row.get(0)).optional()
 }
 
-/// The number of a list of which the book had nothing.
+/// The number of a list, which is added if another process has not added it meanwhile.
 fn add_list(database: &Connection, list: &str) -> rusqlite::Result<i64> {
-    let insert = "INSERT INTO list (bounces) VALUES (?) RETURNING id";
+    let insert = "INSERT INTO list (bounces) VALUES (?)
+        ON CONFLICT DO UPDATE SET bounces = excluded.bounces RETURNING id";
     database.query_row(insert, [list], |row| row.get(0))
 }
 

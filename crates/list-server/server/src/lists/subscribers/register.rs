@@ -209,8 +209,9 @@ fn look_up(
 impl Found {
     /// Enters the new ones, and today for the old.
     fn write(&mut self, database: &Connection, list: i64, today: i64) -> rusqlite::Result<()> {
+        // Another process may have added one meanwhile.
         let insert = "INSERT INTO subscriber (list, address, mailed_day) VALUES (?, ?, ?)
-            RETURNING number";
+            ON CONFLICT DO UPDATE SET mailed_day = excluded.mailed_day RETURNING number";
         let mut insert = database.prepare_cached(insert)?;
         for (address, places) in &self.new {
             let number = insert.query_row((list, address, today), |row| row.get(0))?;

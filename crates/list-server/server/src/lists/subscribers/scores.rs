@@ -4,7 +4,7 @@ use super::{COLUMNS, JOINED, Member, SubscriberError, SubscriberStore, key, list
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use sojourn_mail_engine::bounce::{Failure, Rule, Standing};
 use sojourn_smtp::{Address, Enhanced};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// A mailing that did not reach a subscriber, and why.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl SubscriberStore {
     /// # Errors
     ///
     /// It cannot be read.
-    pub(crate) fn scored(&self) -> Result<HashSet<Address>, SubscriberError> {
+    pub(crate) fn scored(&self) -> Result<BTreeSet<Address>, SubscriberError> {
         let all = "SELECT DISTINCT address FROM subscriber
             JOIN bounce ON bounce.subscriber = number WHERE suspended_s IS NULL";
         let read = || {
