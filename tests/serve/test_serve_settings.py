@@ -26,7 +26,8 @@ REFUSED = [
     ('"news-bounces@lists.example"', '"news-bounces"', 'list.bounces = "news-bounces", expected'),
     (
         "[bounces]",
-        "[[list]]\nverp = false\nbounces = 'a-name-of-more-than-31-octets-bounces@x.example'\n[bounces]",
+        "[[list]]\nverp = false\nbounces = 'a-name-of-more-than-31-octets-bounces@x.example'\n"
+        "[bounces]",
         "as a probe's token follows, or bounces.probe = false",
     ),
     ("threshold = 1.0", "alarm_share = 2.0", "bounces.alarm_share = 2.0, expected above 0"),
