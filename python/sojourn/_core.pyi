@@ -662,7 +662,7 @@ def bounce_book(
 ) -> list[
     tuple[
         tuple[str, str, float, int, int | None, int | None],
-        tuple[str | None, str, str, str],
+        tuple[str | None, str, str, str | None],
     ]
 ]:
     """All whose mail came back, by list, those who are suspended first.
@@ -670,7 +670,7 @@ def bounce_book(
     Each with the list's return path, the subscriber, the score, when the last failure was heard of
     that counted, since when a probe is under way and since when delivery is suspended (seconds
     since 1970); and with the status, the reason, who runs the subscriber's host, and whose fault
-    the reason is.
+    the reason is, or `None` for an operator's suspension without a status.
 
     Raises:
         MailError: the book cannot be read.

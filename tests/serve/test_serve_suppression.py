@@ -76,6 +76,7 @@ def test_by_file_and_elsewhere(server, tmp_path):
     assert refused(server) == {ANN: "5.2.1", BOB: "5.2.1", CID: "5.7.1"}
     again = json.loads(sojourn("mail", "list", server.config, "--json").stdout)
     assert {it["suspended"] for it in again} == {row["date"] for row in rows[:2]}
+    assert {it["fault"] for it in again} == {None}
 
 
 @pytest.mark.parametrize(

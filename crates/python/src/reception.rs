@@ -220,10 +220,10 @@ pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
 
 /// A list's return path, a subscriber, its score, its last bounce, since when it is asked and since
 /// when it is suspended (seconds since 1970), the status, the reason, who runs its host, and whose
-/// fault the reason is.
+/// fault the reason is, if it is a failure.
 type Member = (
     (String, String, f64, i64, Option<i64>, Option<i64>),
-    (Option<String>, String, String, String),
+    (Option<String>, String, String, Option<String>),
 );
 
 /// All whose mail came back, those who are suspended first.
@@ -231,7 +231,7 @@ type Member = (
 pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
     let members = SubscriberStore::open(&path).and_then(|book| book.members()).map_err(failed)?;
     let tuple = |it: sojourn_list_server::Member| {
-        let (standing, fault) = (it.standing, it.fault().to_string());
+        let (standing, fault) = (it.standing, it.fault().map(|it| it.to_string()));
         let Standing { score, last, probed, suspended, .. } = standing;
         (
             (it.list, it.subscriber, score, last, probed, suspended),

@@ -25,7 +25,7 @@ class Member:
 
     Attributes:
         list: the list, by its return path.
-        subscriber: the address, in lower case.
+        subscriber: the address, in canonical form.
         score: what bounces have cost so far.
         suspended: since when delivery is suspended (ISO 8601, UTC); None where it is not.
         probed: since when a message asks whether mail arrives (ISO 8601, UTC); None without one.
@@ -33,7 +33,8 @@ class Member:
         status: why, as a status (RFC 3463); None where no report said.
         reason: why, in the words of the host that refused.
         provider: who runs the subscriber's host, by its domain; empty where that is not known.
-        fault: whose fault the reason is, such as `address` or `policy`.
+        fault: whose fault the reason is, such as `address` or `policy`; None where an
+            operator suspended.
     """
 
     list: str
@@ -45,7 +46,7 @@ class Member:
     status: str | None
     reason: str
     provider: str
-    fault: str
+    fault: str | None
 
 
 @dataclass(frozen=True, slots=True)

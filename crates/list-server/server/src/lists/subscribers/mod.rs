@@ -22,7 +22,7 @@ pub use super::subscribers::unverified::{Counted, Unverified};
 
 use super::subscribers::register::Sweep;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
-use sojourn_mail_engine::bounce::{Fault, Faults, Standing};
+use sojourn_mail_engine::bounce::{Fault, Faults, Stage, Standing};
 use sojourn_mail_spool::private;
 use sojourn_smtp::Address;
 use std::fmt;
@@ -56,10 +56,12 @@ pub struct Member {
 }
 
 impl Member {
-    /// Whose fault the reason is, by the table that is built in.
-    pub fn fault(&self) -> Fault {
+    /// Whose fault the reason is, by the table that is built in; none where an operator suspended
+    /// without a status.
+    pub fn fault(&self) -> Option<Fault> {
         let status = self.status.as_ref().and_then(|it| it.parse().ok());
-        Faults::built_in().of(None, status, &self.reason)
+        let is_failure = status.is_some() || self.standing.score > 0.0;
+        is_failure.then(|| Faults::built_in().of(Some(Stage::Report), status, &self.reason))
     }
 
     /// The day of the suspension, counted from 1970.
