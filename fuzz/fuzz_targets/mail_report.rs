@@ -37,7 +37,8 @@ fuzz_target!(|bytes: &[u8]| {
                 assert!(reading == Reading::Plain || found.len() == 1);
                 let failed = |it: &&Outcome| it.action == Action::Failed;
                 // A report that is forwarded has outcomes that are not read here.
-                let failed = outcomes.as_ref().map_or(1000, |all| all.iter().filter(failed).count());
+                let failed =
+                    outcomes.as_ref().map_or(1000, |all| all.iter().filter(failed).count());
                 assert!(reading != Reading::Plain || found.len() <= failed);
                 let people: BTreeSet<_> = found.iter().map(|bounce| &bounce.subscriber).collect();
                 assert_eq!(people.len(), found.len());
