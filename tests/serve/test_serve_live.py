@@ -4,6 +4,8 @@ import json
 import os
 import re
 import socket
+import socketserver
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -104,6 +106,48 @@ greylisting = "20s"
 unreachable = 0.04
 """
 TAGGED = '"<img/src=x>"@[127.0.0.77]'  # nobody is there
+
+BLOCKED = "550 5.7.1 <img src=x> Your address is on our block list"
+
+
+class BlockingHost(socketserver.StreamRequestHandler):
+    """A host that takes mail from other senders."""
+
+    def handle(self) -> None:
+        self.wfile.write(b"220 x\r\n")
+        for line in self.rfile:
+            reply = BLOCKED if line.upper().startswith(b"RCPT") else "250 2.0.0 x"
+            self.wfile.write(f"{reply}\r\n".encode())
+
+
+def test_an_alarm_names_the_provider_and_its_reply(tmp_path):
+    pictures = Path(os.environ.get("SOJOURN_PICTURES", tmp_path))
+    with ExitStack() as stack:
+        host = stack.enter_context(socketserver.ThreadingTCPServer(("127.0.0.78", 0), BlockingHost))
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        stack.callback(host.shutdown)
+        server = Server(config(tmp_path, port=host.server_address[1], more=LIVE))
+        stack.enter_context(server)
+        assert server.live is not None
+        page = stack.enter_context(browser(tmp_path / "profile"))
+        page.open(server.live, height=2000)
+        section = "document.getElementById('alarms-section')"
+        page.await_("document.documentElement?.dataset.events > 1")
+        assert page.value(f"{section}.hidden")
+        with server.trusted() as client:
+            recipients = [f"s{i}@[127.0.0.78]" for i in range(12)]
+            client.sendmail("news-bounces@lists.example", recipients, b"Subject: x\n\nx")
+        server.await_log("alarm: provider=127.0.0.78, fault=policy: 10 of 10")
+        page.await_(f"!{section}.hidden")
+        said = page.value(f"{section}.textContent")
+        assert "127.0.0.78" in said
+        assert BLOCKED in said
+        page.picture(pictures / "live-alarm.png")
+        assert page.complaints == []
+        address, _, token = server.live.partition("?token=")
+        metrics = fetch(f"{address}metrics", token)[1]
+        assert "sojourn_mail_alarms_total 1\n" in metrics
+        assert 'sojourn_mail_failures_total{fault="policy"} 12\n' in metrics
 
 
 def test_a_browser_follows_a_delivery(tmp_path):

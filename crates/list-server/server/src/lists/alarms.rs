@@ -6,6 +6,7 @@ use sojourn_mail_engine::bounce::{Fault, Rule};
 use sojourn_smtp::plain;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Providers whose mail is counted, and domains whose provider is known. Where there are more, the
@@ -76,17 +77,15 @@ impl Alarms {
     /// The provider of the recipients at `domain`: who runs `relay`, or ran the last one there.
     pub(crate) fn provider(&mut self, domain: &str, relay: Option<&Relay>) -> Arc<str> {
         let known = self.of_domain.get(domain);
-        if let Some(known) =
-            known.filter(|it| relay.is_none_or(|relay| relay.name.ends_with(&***it)))
-        {
+        let Some(relay) = relay else { return known.map_or(domain.into(), Arc::clone) };
+        let name = relay.name.trim_end_matches('.');
+        let is_name = !name.starts_with('[') && name.parse::<IpAddr>().is_err();
+        let provider = psl::domain_str(name).filter(|_| is_name);
+        if let Some(known) = known.filter(|it| provider == Some(it)) {
             return Arc::clone(known);
         }
-        let Some(relay) = relay else { return domain.into() };
-        let name = relay.name.trim_end_matches('.');
-        let provider: Arc<str> = match psl::domain_str(name) {
-            Some(provider) => provider.into(),
-            None => relay.address.to_string().into(),
-        };
+        let provider: Arc<str> =
+            provider.map_or_else(|| relay.address.to_string().into(), Arc::from);
         if self.of_domain.len() >= DOMAINS {
             self.of_domain.clear();
         }
@@ -161,6 +160,11 @@ mod tests {
             ("firm.example", "firm-example.mail.protection.outlook.com", "outlook.com"),
             ("firm.example", "mx.elsewhere.co.uk", "elsewhere.co.uk"),
             ("x.example", "com", "192.0.2.1"),
+            ("x.example", "xn--bcher-kva.example", "xn--bcher-kva.example"),
+            ("y.example", "notgoogle.com", "notgoogle.com"),
+            ("y.example", "mx.google.com", "google.com"),
+            ("[192.0.2.1]", "[192.0.2.1]", "192.0.2.1"),
+            ("[192.0.2.1]", "192.0.2.1", "192.0.2.1"),
         ] {
             assert_eq!(*alarms.provider(domain, Some(&relay(host))), *provider, "{host}");
         }
