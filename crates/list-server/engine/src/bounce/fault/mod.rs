@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 use reply::Reading;
 use serde::de::{IntoDeserializer, value};
 use serde::{Deserialize, Serialize};
-use sojourn_smtp::Enhanced;
+use sojourn_smtp::{Enhanced, plain};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -114,7 +114,7 @@ impl Faults {
             let number = text.bytes().take(start).filter(|it| *it == b'\n').count();
             let line: String = text.lines().nth(number).unwrap_or("").chars().take(80).collect();
             let what = error.message().replace('\n', ", ");
-            format!("{source}:{}: {}: {what}", number + 1, line.trim())
+            plain(&format!("{source}:{}: {}: {what}", number + 1, line.trim())).into_owned()
         })
     }
 
