@@ -52,6 +52,9 @@ impl<'a> SyslogHeader<'a> {
     fn of_syslog(at: i64, rest: &'a [u8]) -> Result<SyslogHeader<'a>, Why> {
         const WHY: Why = "no host and program after its stamp";
         let rest = rest.strip_prefix(b" ").ok_or(WHY)?.trim_ascii_start();
+        if may_be_stamp(rest) && !rest.starts_with(b"<") {
+            return Err("a second stamp after its stamp");
+        }
         let rest = match rest {
             [b'<', rest @ ..] => cut(rest, b"> ").map_or(rest, |(_, rest)| rest),
             _ => rest,
@@ -121,6 +124,15 @@ pub(crate) fn leading_process(text: &[u8]) -> (Option<u32>, &[u8]) {
 /// Whether it begins with a date such as `2026-11-22`.
 fn is_date(text: &[u8]) -> bool {
     text.len() > 18 && text[4] == b'-' && text[7] == b'-' && text[0].is_ascii_digit()
+}
+
+/// Whether a stamp or a priority may begin here.
+pub(crate) fn may_be_stamp(text: &[u8]) -> bool {
+    match text {
+        [b'0'..=b'9', _, _, _, b'-', ..] | [b'<', b'0'..=b'9', ..] => true,
+        [b'A'..=b'S', b'a'..=b'z', b'a'..=b'z', b' ', ..] => true,
+        _ => false,
+    }
 }
 
 /// The first word, and what follows the space after it.
