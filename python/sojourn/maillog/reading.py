@@ -115,8 +115,9 @@ class Log:
         names: their files.
         counts: `lines`, of them `used`, `passed` (of other programs or other things) and
             `malformed`; `unread`, those of the passed ones that look like deliveries; `passed_on`,
-            hops to a queue of the same machine, which are no deliveries; `open` messages not at their end, `given_up` of which there were too many;
-            `first_us` and `last_us`, None where there is no line.
+            hops to a queue of the same machine, which are no deliveries; `open` messages not at
+            their end, `given_up` of which there were too many; `first_us` and `last_us`, None where
+            there is no line.
         problems: the first few lines that could not be read: file, line, why, how it begins.
         unread: the first few of the unread ones, as `problems` has them.
     """
@@ -161,8 +162,8 @@ class Log:
             said.append(f"  {name}:{line}: {text}")
         if hops := self.count("passed_on"):
             said.append(
-                f"{hops:,} recipients were handed to a queue of the same machine, such as a filter's:"
-                " these hops are not counted as deliveries"
+                f"{hops:,} recipients were handed to a queue of the same machine, such as a"
+                " filter's: these hops are not counted as deliveries"
             )
         if given_up := self.count("given_up"):
             said.append(f"{given_up:,} messages were forgotten, because too many never ended")
