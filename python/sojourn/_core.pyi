@@ -535,11 +535,16 @@ class MailLog:
     def counts(self) -> dict[str, int | None]:
         """How many `lines`, of them `used`, `passed` and `malformed`; `first_us` and `last_us`.
 
-        `open`: messages not at their end; `given_up`: those of which there were too many.
+        `unread`: passed lines that look like deliveries; `passed_on`: recipients whose message
+        came into a queue of the same machine again; `open`: messages not at their end; `given_up`:
+        those of which there were too many.
         """
 
     def problems(self) -> list[tuple[str, int, str, str]]:
         """The first few that could not be read: source, line, why, how it begins."""
+
+    def unread(self) -> list[tuple[str, int, str, str]]:
+        """The first few passed lines that look like deliveries, as `problems` has them."""
 
     def table(
         self, name: str

@@ -219,3 +219,40 @@ def test_a_log_without_mail(command, tmp_path):
     result = command("mail", "stats", path)
     assert result.code == 0
     assert "no line is about mail" in result.out
+
+
+UNREAD = "Nov 22 10:00:00 mx mailer[1]: 4F2A13C0D1: to=<a@x>, stat=Sent"
+HOP = (
+    "Nov 22 10:00:00 mx postfix/smtp[1]: 4F2A13C0D1: to=<a@x>, relay=127.0.0.1[127.0.0.1]:10024, "
+    "delay=1, dsn=2.0.0, status=sent (250 Ok: queued as 4F2A13C0D2)"
+)
+
+
+def test_what_is_not_counted_is_told(command, tmp_path):
+    log = tmp_path / "mail.log"
+    log.write_text(f"{UNREAD}\n{HOP}\n")
+    result = command("mail", "stats", log)
+    assert "1 lines look like deliveries and were not read, the first:" in result.out
+    assert f"{log}:1: {UNREAD}" in result.out
+    assert "1 recipients were handed to a queue of the same machine" in result.out
+    document = command("mail", "stats", log, "--json").document
+    assert (document["log"]["unread"], document["log"]["passed_on"]) == (1, 1)
+    assert document["totals"]["delivered_recipients"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("@400000004f1b7c6b0d3e4a5c starting delivery 5: msg 12 to remote a@x", "qmail"),
+        ("2026-11-22T10:00:00.000Z [INFO] [A.1] [outbound] delivered file=x host=y", "Haraka"),
+        ("#Software: Microsoft Exchange Server\n#Version: 15.0.0.0", "Exchange"),
+        ("Nov 22 10:00:00 2026 (9) <1@x> smtp to l for 3 recips, completed in 2 s", "Mailman"),
+    ],
+)
+def test_a_log_that_is_not_read_is_refused_by_name(command, tmp_path, line, name):
+    log = tmp_path / "mail.log"
+    log.write_text(f"{line}\nNov 22 10:00:00 mx sshd[1]: hello\n")
+    result = command("mail", "stats", log)
+    assert result.code == 2
+    assert f"{log}:1: " in result.err
+    assert name in result.err

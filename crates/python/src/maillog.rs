@@ -94,6 +94,8 @@ impl MailLog {
             ("used", counts.used),
             ("passed", counts.passed),
             ("malformed", counts.malformed),
+            ("unread", counts.unread),
+            ("passed_on", counts.passed_on),
             ("open", counts.open),
             ("given_up", counts.given_up),
         ] {
@@ -104,10 +106,12 @@ impl MailLog {
         Ok(dict)
     }
 
-    fn problems(&self) -> Vec<(String, u64, &'static str, String)> {
-        let problems: &Problems = reader!(&self.0, reader => reader.problems());
-        let shown = problems.first.iter().cloned();
-        shown.map(|it| (it.source, it.line, it.why, it.text)).collect()
+    fn problems(&self) -> Vec<Shown> {
+        shown(reader!(&self.0, reader => reader.problems()))
+    }
+
+    fn unread(&self) -> Vec<Shown> {
+        shown(reader!(&self.0, reader => reader.unread()))
     }
 
     fn table<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
@@ -132,6 +136,14 @@ impl MailLog {
             Reading::Tally(_) | Reading::Rows(_) => 0,
         }
     }
+}
+
+/// A line: its file, its number, what is wrong with it, how it begins.
+type Shown = (String, u64, &'static str, String);
+
+fn shown(problems: &Problems) -> Vec<Shown> {
+    let shown = problems.first.iter().cloned();
+    shown.map(|it| (it.source, it.line, it.why, it.text)).collect()
 }
 
 fn columns_of(py: Python<'_>, columns: Columns) -> PyResult<Bound<'_, PyDict>> {

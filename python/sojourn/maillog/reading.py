@@ -114,27 +114,35 @@ class Log:
     Attributes:
         names: their files.
         counts: `lines`, of them `used`, `passed` (of other programs or other things) and
-            `malformed`; `open` messages not at their end, `given_up` of which there were too many;
-            `first_us` and `last_us`, None where there is no line.
+            `malformed`; `unread`, those of the passed ones that look like deliveries; `passed_on`,
+            hops to a queue of the same machine, which are no deliveries; `open` messages not at
+            their end, `given_up` of which there were too many; `first_us` and `last_us`, None where
+            there is no line.
         problems: the first few lines that could not be read: file, line, why, how it begins.
+        unread: the first few of the unread ones, as `problems` has them.
     """
 
     names: tuple[str, ...]
     counts: Mapping[str, int | None]
     problems: tuple[tuple[str, int, str, str], ...]
+    unread: tuple[tuple[str, int, str, str], ...]
 
     @staticmethod
     def of(reading: Reading, log: MailLog) -> "Log":
         """Of logs that were read.
 
         Raises:
-            InputError: none of the lines is one of a log.
+            InputError: none of the lines is one of a log, or some cannot be read and the others
+                are not about mail.
         """
         counts, problems = log.counts(), tuple(log.problems())
         if counts["malformed"] and counts["malformed"] == counts["lines"]:
             name, line, why, _ = problems[0]
             raise InputError(f"{name}:{line}: {why}; nothing here is a line of a log")
-        return Log(tuple(reading.names), counts, problems)
+        if counts["malformed"] and not counts["used"]:
+            name, line, why, _ = problems[0]
+            raise InputError(f"{name}:{line}: {why}; no other line is about mail (--format)")
+        return Log(tuple(reading.names), counts, problems, tuple(log.unread()))
 
     def count(self, name: str) -> int:
         """One of the counts; 0 where there is none."""
@@ -148,6 +156,15 @@ class Log:
         if malformed := self.count("malformed"):
             said.append(f"{malformed:,} of {self.count('lines'):,} lines could not be read:")
             said += [f"  {name}:{line}: {why}: {text}" for name, line, why, text in self.problems]
+        if unread := self.count("unread"):
+            name, line, _, text = self.unread[0]
+            said.append(f"{unread:,} lines look like deliveries and were not read, the first:")
+            said.append(f"  {name}:{line}: {text}")
+        if hops := self.count("passed_on"):
+            said.append(
+                f"{hops:,} recipients were handed to a queue of the same machine, such as a"
+                " filter's: these hops are not counted as deliveries"
+            )
         if given_up := self.count("given_up"):
             said.append(f"{given_up:,} messages were forgotten, because too many never ended")
         return said

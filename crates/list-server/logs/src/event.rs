@@ -7,8 +7,14 @@ pub enum Event<'a> {
     MessageInfo(MessageInfo<'a>),
     /// It was tried, or its mailer decided without trying.
     Attempt(Attempt<'a>),
+    /// It was not tried, as it is not yet time to.
+    PutOff(Attempt<'a>),
     /// Recipients of an attempt whose line is still to come (sendmail's `[more]`).
     More(&'a [u8]),
+    /// Its time is over: all recipients who still wait get a bounce, with these words.
+    Expired(&'a [u8]),
+    /// Nothing was delivered or was to be: a probe of an address, an operator's deletion.
+    NoDelivery,
     /// It has left the queue.
     Removed,
 }

@@ -1,7 +1,7 @@
 //! Small things that lines of several mailers have in common.
 
 use crate::event::Dsn;
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memrchr};
 
 const SECOND: i64 = 1_000_000;
 
@@ -12,19 +12,29 @@ pub(crate) fn cut<'a>(text: &'a [u8], mark: &[u8]) -> Option<(&'a [u8], &'a [u8]
     Some((&text[..at], &text[at + mark.len()..]))
 }
 
-/// Something in `<>`, without them; as it is where it has none.
+/// An address in `<>` without them, without a phrase before it and a comment behind it.
 pub(crate) fn without_brackets(text: &[u8]) -> &[u8] {
-    text.strip_prefix(b"<").and_then(|inner| inner.strip_suffix(b">")).unwrap_or(text)
+    let text = match cut(text, b" (") {
+        Some((address, _)) if text.ends_with(b")") && !address.contains(&b'<') => address,
+        _ => text,
+    };
+    let Some(inner) = text.strip_suffix(b">") else { return text };
+    match inner.strip_prefix(b"<") {
+        Some(address) => address,
+        None => memrchr(b'<', inner).map_or(text, |open| &inner[open + 1..]),
+    }
 }
 
 /// The queue's name of a message in front of a colon, and what follows.
 ///
-/// Letters and digits, six at least, and one of them a digit, so that no word is taken for one.
+/// Letters and digits, six at least. A digit is among them, or they are digits of base sixteen, so
+/// that no word is taken for one.
 pub(crate) fn queue_id(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr(b':', &text[..text.len().min(40)])?;
     let id = &text[..end];
     let plain = id.len() >= 6 && id.iter().all(u8::is_ascii_alphanumeric);
-    let named = id.iter().any(u8::is_ascii_digit);
+    let is_hex = || id.iter().all(|byte| matches!(byte, b'A'..=b'F'));
+    let named = id.iter().any(u8::is_ascii_digit) || is_hex();
     (plain && named).then(|| (id, text[end + 1..].trim_ascii_start()))
 }
 
@@ -199,9 +209,26 @@ mod tests {
     }
 
     #[test]
+    fn addresses() {
+        for (text, address) in [
+            ("<a@x>", "a@x"),
+            ("a@x", "a@x"),
+            ("Ann Bee <ann@near.example>", "ann@near.example"),
+            ("\"Bee, Ann <x>\" <ann@x>", "ann@x"),
+            ("<\"a<b\"@x>", "\"a<b\"@x"),
+            ("ann@x (Ann Bee)", "ann@x"),
+            ("ann>", "ann>"),
+            ("", ""),
+        ] {
+            assert_eq!(without_brackets(text.as_bytes()), address.as_bytes(), "{text}");
+        }
+    }
+
+    #[test]
     fn queue_ids() {
         assert_eq!(queue_id(b"KAA24336: to=x"), Some((&b"KAA24336"[..], &b"to=x"[..])));
         assert_eq!(queue_id(b"3qYhzQ2Yhnz1xVS: to"), Some((&b"3qYhzQ2Yhnz1xVS"[..], &b"to"[..])));
+        assert_eq!(queue_id(b"FBADEACCDE: to"), Some((&b"FBADEACCDE"[..], &b"to"[..])));
         for no in ["warning: x", "NOQUEUE: x", "statistics: x", "connect from x", "A1: x", ""] {
             assert_eq!(queue_id(no.as_bytes()), None, "{no}");
         }

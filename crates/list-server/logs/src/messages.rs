@@ -6,7 +6,10 @@ use crate::fields::without_brackets;
 use crate::mailer::Mailer;
 use crate::syslog_header::SyslogHeader;
 use foldhash::fast::FixedState;
+use memchr::memmem;
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
+use std::ops::Bound;
 
 /// How many messages are known at a time.
 const MOST_MESSAGES: usize = 1 << 17;
@@ -16,6 +19,8 @@ const MOST_IDS: usize = 1 << 16;
 const MOST_LISTS: usize = 64;
 /// How many octets of them.
 const LONGEST_LIST: usize = 1 << 20;
+/// How many recipients are known to wait.
+const MOST_WAITING: usize = 1 << 20;
 /// How much is kept of a sender or a Message-ID.
 const LONGEST: usize = 256;
 /// Lines of one process about one message and one host, so close together, are one transaction.
@@ -67,6 +72,17 @@ pub struct Delivery<'a> {
     pub leads: bool,
 }
 
+/// What came of it for one recipient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// It was tried, or its time is over.
+    Tried,
+    /// It was not tried.
+    PutOff,
+    /// It is in a queue of the same machine again.
+    PassedOn,
+}
+
 impl Delivery<'_> {
     /// The recipient's domain; empty where it has none.
     pub fn domain(&self) -> &[u8] {
@@ -84,6 +100,8 @@ pub(crate) struct Messages {
     messages: Bounded<Box<[u8]>, Message>,
     ids: Bounded<Box<[u8]>, ()>,
     lists: Bounded<Box<[u8]>, Vec<u8>>,
+    /// Recipients who wait: a message's key, a zero octet, the recipient.
+    waiting: BTreeSet<Box<[u8]>>,
     hashing: FixedState,
     key: Vec<u8>,
 }
@@ -94,6 +112,7 @@ impl Messages {
             messages: Bounded::new(MOST_MESSAGES),
             ids: Bounded::new(MOST_IDS),
             lists: Bounded::new(MOST_LISTS),
+            waiting: BTreeSet::new(),
             hashing: FixedState::default(),
             key: Vec::new(),
         }
@@ -162,16 +181,22 @@ impl Messages {
         }
     }
 
-    /// An attempt, recipient by recipient.
+    /// An attempt, or that it was put off, recipient by recipient.
     pub(crate) fn attempt(
         &mut self,
         header: &SyslogHeader<'_>,
         mailer: &'static Mailer,
         queue_id: &[u8],
         attempt: &Attempt<'_>,
-        mut tell: impl FnMut(&Delivery<'_>),
+        is_tried: bool,
+        mut tell: impl FnMut(Told, &Delivery<'_>),
     ) {
         let before = if self.lists.len() > 0 { self.lists.remove(queue_id) } else { None };
+        let told = match is_tried {
+            true if self.is_passed_on(header, attempt) => Told::PassedOn,
+            true => Told::Tried,
+            false => Told::PutOff,
+        };
         let transaction = Transaction {
             host: self.hashing.hash_one(attempt.relay.unwrap_or(domain(attempt.recipients))),
             process: header.process,
@@ -184,13 +209,16 @@ impl Messages {
             Part::More => false,
             Part::Unmarked => !message.last.is_some_and(|last| last.together(&transaction)),
         };
-        message.last = Some(transaction);
+        if is_tried {
+            message.last = Some(transaction);
+        }
         let age = attempt.delay.or(message.accepted.map(|accepted| header.at - accepted));
-        let message = &*message;
         let mut ended = 0;
         let lists = before.as_deref().into_iter().chain([attempt.recipients]);
         for recipient in lists.flat_map(recipients) {
-            tell(&Delivery {
+            self.wait(recipient, attempt.outcome);
+            let message = self.messages.get(&self.key[..]).expect("the message was found above");
+            let delivery = Delivery {
                 at: header.at,
                 mailer,
                 queue_id,
@@ -199,11 +227,85 @@ impl Messages {
                 attempt,
                 age: age.filter(|age| *age >= 0),
                 leads: std::mem::take(&mut leads),
-            });
+            };
+            tell(told, &delivery);
             ended += 1;
         }
         if !mailer.says_removed && attempt.outcome != Outcome::Deferred {
             self.count(ended);
+        }
+    }
+
+    /// Whether the message is only in a queue of this machine again, behind a filter or after its
+    /// submission: the reply names a message of this machine, or comes from a loopback address.
+    fn is_passed_on(&mut self, header: &SyslogHeader<'_>, attempt: &Attempt<'_>) -> bool {
+        let is_delivered = attempt.outcome == Outcome::Delivered;
+        let Some(next) = queued_as(attempt.text).filter(|_| is_delivered) else { return false };
+        self.name(header, next);
+        let is_loopback = LOOPBACK.contains(&attempt.address)
+            && attempt.relay.is_some_and(|it| LOOPBACK.contains(&it));
+        is_loopback || self.messages.get(&self.key[..]).is_some()
+    }
+
+    /// Notes whether a recipient of the message found last waits.
+    fn wait(&mut self, recipient: &[u8], outcome: Outcome) {
+        if outcome != Outcome::Deferred && self.waiting.is_empty() {
+            return;
+        }
+        let length = self.key.len();
+        self.key.push(0);
+        self.key.extend_from_slice(recipient);
+        if outcome != Outcome::Deferred {
+            self.waiting.remove(&self.key[..]);
+        } else if self.waiting.len() < MOST_WAITING && !self.waiting.contains(&self.key[..]) {
+            self.waiting.insert(self.key[..].into());
+        }
+        self.key.truncate(length);
+    }
+
+    /// Those who wait for the message found last, who do no more.
+    fn take_waiting(&mut self) -> Vec<Box<[u8]>> {
+        let mut prefix = self.key.clone();
+        prefix.push(0);
+        let from = (Bound::Included(&prefix[..]), Bound::Unbounded);
+        let keys = self.waiting.range::<[u8], _>(from).take_while(|it| it.starts_with(&prefix));
+        let keys: Vec<_> = keys.cloned().collect();
+        for key in &keys {
+            self.waiting.remove(key);
+        }
+        keys.iter().map(|key| key[prefix.len()..].into()).collect()
+    }
+
+    /// A message's time is over: each recipient who waits for it gets a bounce.
+    pub(crate) fn expired(
+        &mut self,
+        header: &SyslogHeader<'_>,
+        mailer: &'static Mailer,
+        queue_id: &[u8],
+        text: &[u8],
+        mut tell: impl FnMut(Told, &Delivery<'_>),
+    ) {
+        self.find(header, queue_id);
+        let all = self.take_waiting();
+        let message = self.messages.get(&self.key[..]).expect("the message was found above");
+        let age = message.accepted.map(|accepted| header.at - accepted).filter(|age| *age >= 0);
+        for recipient in &all {
+            let mut attempt = Attempt::new(recipient, Outcome::Bounced, Part::Unmarked);
+            attempt.text = text;
+            let delivery = Delivery {
+                at: header.at,
+                mailer,
+                queue_id,
+                message,
+                recipient,
+                attempt: &attempt,
+                age,
+                leads: false,
+            };
+            tell(Told::Tried, &delivery);
+        }
+        if !mailer.says_removed {
+            self.messages.remove(&self.key[..]);
         }
     }
 
@@ -220,7 +322,32 @@ impl Messages {
     pub(crate) fn removed(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) {
         self.name(header, queue_id);
         self.messages.remove(&self.key[..]);
+        if !self.waiting.is_empty() {
+            self.take_waiting();
+        }
     }
+}
+
+/// How a machine is called that is the log's.
+const LOOPBACK: [&[u8]; 6] =
+    [b"127.0.0.1", b"[127.0.0.1]", b"::1", b"[::1]", b"localhost", b"localhost.localdomain"];
+
+/// The name that the next queue has for the message, from its reply: Postfix's `queued as X`, Exim's
+/// `OK id=X`, sendmail's `X Message accepted for delivery`.
+fn queued_as(text: &[u8]) -> Option<&[u8]> {
+    let before = |mark: &str| {
+        let at = memmem::find(text, mark.as_bytes())?;
+        text[..at].rsplit(|byte| b" (".contains(byte)).next()
+    };
+    let behind = |mark: &str| {
+        let at = memmem::rfind(text, mark.as_bytes())?;
+        let rest = &text[at + mark.len()..];
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+        Some(&rest[..rest.iter().take_while(|byte| is_part(byte)).count()])
+    };
+    let name = behind("queued as ").or_else(|| behind("OK id="));
+    let name = name.or_else(|| before(" Message accepted for delivery"));
+    name.filter(|name| name.len() >= 6)
 }
 
 impl Transaction {

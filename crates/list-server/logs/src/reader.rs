@@ -1,13 +1,25 @@
 //! A log read from its bytes.
 
 use crate::event::Event;
+use crate::fields::cut;
+use crate::foreign;
 use crate::framing::{Framing, Piece};
-use crate::mailer::{Mailer, of_program};
-use crate::messages::Messages;
+use crate::json::{self, Json};
+use crate::mailer::{Mailer, Said, of_program};
+use crate::messages::{Delivery, Messages, Told};
 use crate::problems::{Problems, Why};
 use crate::stamp::Clock;
-use crate::syslog_header::{SyslogHeader, number};
+use crate::syslog_header::{SyslogHeader, may_be_stamp, number};
 use crate::view::View;
+use memchr::{memchr, memchr_iter};
+
+/// Octets at whose words a line of another log may begin.
+const INNER_MAX: usize = 300;
+/// Octets of an object of JSON in several lines.
+const OBJECT_MAX: usize = 1 << 20;
+
+/// Whose line it is, and what it says.
+type Read<'a> = (&'static Mailer, Result<Said<'a>, Why>);
 
 /// The time that a view covers, in microseconds since 1970; what is before is read all the same,
 /// because messages begin there.
@@ -39,12 +51,16 @@ pub struct Settings {
 pub struct Counts {
     /// All of them.
     pub lines: u64,
-    /// Those that told something of a message's way.
+    /// Those that told something of a message's way, or of a probe.
     pub used: u64,
     /// Those of other programs, or of other things.
     pub passed: u64,
     /// Those that could not be read.
     pub malformed: u64,
+    /// Those of the passed ones that look like deliveries.
+    pub unread: u64,
+    /// Recipients whose message came into a queue of the same machine again: no deliveries.
+    pub passed_on: u64,
     /// The time of the first line and of the last.
     pub first: Option<i64>,
     /// The latest of all times.
@@ -72,6 +88,8 @@ struct Log<V> {
     clock: Clock,
     messages: Messages,
     problems: Problems,
+    /// Lines that look like deliveries and were not read.
+    unread: Problems,
     counts: Counts,
     view: V,
 }
@@ -85,6 +103,10 @@ struct Entry {
     process: u32,
     text: Vec<u8>,
     begun: bool,
+    /// Whether its fields have four spaces before them.
+    is_verbose: bool,
+    /// An object of JSON as far as it was read.
+    object: Vec<u8>,
 }
 
 impl<V: View> Reader<V> {
@@ -96,6 +118,7 @@ impl<V: View> Reader<V> {
             clock: Clock::new(0),
             messages: Messages::new(),
             problems: Problems::default(),
+            unread: Problems::default(),
             counts: Counts::default(),
             view,
         };
@@ -130,6 +153,7 @@ impl<V: View> Reader<V> {
         let log = &self.log;
         Counts {
             malformed: log.problems.number,
+            unread: log.unread.number,
             open: log.messages.open() as u64,
             given_up: log.messages.given_up(),
             ..log.counts
@@ -139,6 +163,11 @@ impl<V: View> Reader<V> {
     /// What could not be read so far.
     pub fn problems(&self) -> &Problems {
         &self.log.problems
+    }
+
+    /// What looks like a delivery and was not read so far.
+    pub fn unread(&self) -> &Problems {
+        &self.log.unread
     }
 
     /// What was made of it so far.
@@ -153,10 +182,7 @@ impl<V: View> Log<V> {
         match piece {
             Piece::Line(line) => {
                 self.line += 1;
-                if entry.begun || line.starts_with(b"__") || line.starts_with(b"_BOOT_ID=") {
-                    return self.field(settings, entry, line);
-                }
-                self.text_line(settings, line);
+                return self.line(settings, entry, line);
             }
             Piece::Field(name, value) => entry.take(name, value),
             Piece::TooLong => {
@@ -168,19 +194,98 @@ impl<V: View> Log<V> {
         false
     }
 
+    fn line(&mut self, settings: &Settings, entry: &mut Entry, line: &[u8]) -> bool {
+        if entry.is_object(line) {
+            entry.object.extend_from_slice(line);
+            if line == b"}" || entry.object.len() > OBJECT_MAX {
+                let object = std::mem::take(&mut entry.object);
+                self.text_line(settings, &object);
+            }
+            return false;
+        }
+        if entry.is_verbose {
+            if let Some(field) = line.strip_prefix(b"    ") {
+                if let Some(equals) = memchr(b'=', field) {
+                    entry.take(&field[..equals], &field[equals + 1..]);
+                }
+                return false;
+            }
+            self.entry(settings, entry);
+        }
+        if let Some(stamp) = verbose_stamp(line) {
+            entry.at = self.clock.iso(stamp).ok().map(|(at, _)| at);
+            (entry.begun, entry.is_verbose) = (true, true);
+            return false;
+        }
+        if entry.begun || line.starts_with(b"__") || line.starts_with(b"_BOOT_ID=") {
+            return self.field(settings, entry, line);
+        }
+        self.text_line(settings, line);
+        false
+    }
+
     fn malformed(&mut self, why: Why, text: &[u8]) {
         self.problems.add(&self.source, self.line, why, text);
     }
 
     fn text_line(&mut self, settings: &Settings, line: &[u8]) {
+        // JSON lines of journalctl --output=json-seq and json-sse
+        let object = line.strip_prefix(b"\x1e").or(line.strip_prefix(b"data: ")).unwrap_or(line);
+        if object.starts_with(b"{") {
+            return self.json(settings, object);
+        }
         if line.is_empty() {
             return;
         }
         self.counts.lines += 1;
-        match SyslogHeader::read(line, &mut self.clock) {
-            Ok(header) => self.header(settings, &header, line),
-            Err(why) => self.malformed(why, line),
+        let header = SyslogHeader::read(line, &mut self.clock);
+        let said = header.as_ref().map(|header| settings.read(header)).unwrap_or(None);
+        if !matches!(said, Some((_, Ok(Some(_)))))
+            && let Some(inner) = self.inner(settings, line)
+        {
+            let said = settings.read(&inner);
+            return self.header(settings, &inner, said, line);
         }
+        match header {
+            Ok(header) => self.header(settings, &header, said, line),
+            Err(why) => self.malformed(foreign::of(line).unwrap_or(why), line),
+        }
+    }
+
+    /// The head of a line of a mailer that is part of this line, as containers' logs have them.
+    fn inner<'a>(&mut self, settings: &Settings, line: &'a [u8]) -> Option<SyslogHeader<'a>> {
+        let starts = memchr_iter(b' ', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
+        for rest in starts.rev().map(|start| &line[start..]).filter(|rest| may_be_stamp(rest)) {
+            let mut clock = self.clock.clone();
+            if let Ok(header) = SyslogHeader::read(rest, &mut clock)
+                && of_program(header.program).is_some()
+                && matches!(settings.read(&header), Some((_, Ok(Some(_)))))
+            {
+                self.clock = clock;
+                return Some(header);
+            }
+        }
+        None
+    }
+
+    fn json(&mut self, settings: &Settings, object: &[u8]) {
+        match json::read(object) {
+            Some(Json::Line(line)) => return self.text_line(settings, &line),
+            Some(Json::Entry(fields)) => {
+                let mut entry = Entry { begun: true, ..Entry::default() };
+                fields.iter().for_each(|(name, value)| entry.take(name.as_bytes(), value));
+                return self.entry(settings, &mut entry);
+            }
+            Some(Json::Kumo(seconds)) => {
+                let at = seconds.saturating_mul(1_000_000);
+                let program = &b"kumomta"[..];
+                let header = SyslogHeader { at, host: b"", program, process: 0, text: object };
+                self.header(settings, &header, settings.read(&header), object);
+            }
+            Some(Json::Other) => self.counts.passed += 1,
+            None => self.malformed("an object of JSON that is damaged", object),
+        }
+        self.counts.lines += 1;
     }
 
     /// A line of a journal entry: a field, or with nothing in it the entry's end.
@@ -190,7 +295,7 @@ impl<V: View> Log<V> {
             return false;
         }
         entry.begun = true;
-        match memchr::memchr(b'=', line) {
+        match memchr(b'=', line) {
             Some(equals) => entry.take(&line[..equals], &line[equals + 1..]),
             None => return true,
         }
@@ -214,22 +319,34 @@ impl<V: View> Log<V> {
             process: entry.process,
             text: &entry.text,
         };
-        self.header(settings, &header, &entry.text);
+        self.header(settings, &header, settings.read(&header), &entry.text);
     }
 
-    fn header(&mut self, settings: &Settings, header: &SyslogHeader<'_>, line: &[u8]) {
+    fn header(
+        &mut self,
+        settings: &Settings,
+        header: &SyslogHeader<'_>,
+        said: Option<Read<'_>>,
+        line: &[u8],
+    ) {
         let at = header.at;
         self.counts.first = Some(self.counts.first.map_or(at, |first| first.min(at)));
         self.counts.last = Some(self.counts.last.map_or(at, |last| last.max(at)));
-        let mailer = settings.mailer.or_else(|| of_program(header.program));
-        let read = mailer.map(|mailer| ((mailer.read)(header.text), mailer));
-        match read {
-            Some((Ok(Some((id, event))), mailer)) => {
+        match said {
+            Some((mailer, Ok(Some((id, event))))) => {
                 self.counts.used += 1;
                 self.event(settings.range, header, mailer, id, &event);
             }
-            None | Some((Ok(None), _)) => self.counts.passed += 1,
-            Some((Err(why), _)) => self.malformed(why, line),
+            Some((_, Err(why))) => self.malformed(why, line),
+            None | Some((_, Ok(None))) => match foreign::of(line).filter(|_| said.is_none()) {
+                Some(why) => self.malformed(why, line),
+                None => {
+                    self.counts.passed += 1;
+                    if foreign::looks_like_delivery(header.text) {
+                        self.unread.add(&self.source, self.line, "it is not read", line);
+                    }
+                }
+            },
         }
     }
 
@@ -241,31 +358,60 @@ impl<V: View> Log<V> {
         id: &[u8],
         event: &Event<'_>,
     ) {
-        let told = (range.since..range.until).contains(&header.at);
-        let Log { messages, view, .. } = self;
+        let is_told = (range.since..range.until).contains(&header.at);
+        let Log { messages, view, counts, .. } = self;
+        let tell = |told: Told, delivery: &Delivery<'_>| match told {
+            _ if !is_told => {}
+            Told::Tried => view.tried(delivery),
+            Told::PutOff => view.put_off(delivery),
+            Told::PassedOn => {
+                counts.passed_on += 1;
+                view.passed_on(delivery);
+            }
+        };
         match event {
             Event::MessageInfo(info) => {
-                if messages.update(header, id, info) && told {
+                if messages.update(header, id, info) && is_told {
                     view.arrived(header.at);
                 }
             }
             Event::More(recipients) => messages.list(id, recipients),
-            Event::Attempt(attempt) => messages.attempt(header, mailer, id, attempt, |delivery| {
-                if told {
-                    view.tried(delivery);
-                }
-            }),
+            Event::Attempt(attempt) => messages.attempt(header, mailer, id, attempt, true, tell),
+            Event::PutOff(attempt) => messages.attempt(header, mailer, id, attempt, false, tell),
+            Event::Expired(text) => messages.expired(header, mailer, id, text, tell),
             Event::Removed => {
                 messages.removed(header, id);
-                if told {
+                if is_told {
                     view.removed(id);
                 }
             }
+            Event::NoDelivery => {}
         }
     }
 }
 
+impl Settings {
+    /// What a line says, and whose it is; nothing where it is no mailer's.
+    fn read<'a>(&self, header: &SyslogHeader<'a>) -> Option<Read<'a>> {
+        let mailer = self.mailer.or_else(|| of_program(header.program))?;
+        Some((mailer, (mailer.read)(header.text)))
+    }
+}
+
+/// The stamp of an entry's first line with journalctl --output=verbose: `Sat 2026-11-28 07:41:25.5
+/// UTC [s=...;i=...]`, to whose fields four spaces are added.
+fn verbose_stamp(line: &[u8]) -> Option<&[u8]> {
+    let (_, cursor) = cut(line, b" [s=")?;
+    let is_cursor = line.len() > 24 && line[3] == b' ' && line[8] == b'-' && cursor.ends_with(b"]");
+    is_cursor.then(|| &line[4..])
+}
+
 impl Entry {
+    /// Whether this line is part of an object of JSON in several lines.
+    fn is_object(&self, line: &[u8]) -> bool {
+        !self.object.is_empty() || line == b"{" && !self.begun
+    }
+
     /// The fields of systemd.journal-fields(7) that make a line.
     fn take(&mut self, name: &[u8], value: &[u8]) {
         match name {

@@ -26,24 +26,36 @@ impl Clock {
         Clock { newest, last: None }
     }
 
-    /// A stamp of syslog, `Nov 22 10:00:00` or `Nov  2 10:00:00`; what follows it.
+    /// A stamp of syslog, `Nov 22 10:00:00`, `Nov  2 10:00:00` or `Nov 2 10:00:00.5`; what follows
+    /// it.
     pub(crate) fn syslog<'a>(&mut self, line: &'a [u8]) -> Result<(i64, &'a [u8]), Why> {
         const WHY: Why = "no stamp like `Nov 22 10:00:00` or `2026-11-22T10:00:00+00:00`";
-        let (stamp, rest) = line.split_at_checked(15).ok_or(WHY)?;
-        let name = |month: &i64| {
-            let at = *month as usize * 3;
-            MONTHS[at..at + 3] == stamp[..3]
+        let (name, rest) = line.split_at_checked(3).ok_or(WHY)?;
+        let month = MONTHS.chunks(3).position(|month| month == name).ok_or(WHY)? as i64;
+        let (day, rest) = match rest {
+            [b' ', b' ', ones, b' ', rest @ ..] | [b' ', ones, b' ', rest @ ..] => {
+                (two(b'0', *ones), rest)
+            }
+            [b' ', tens, ones, b' ', rest @ ..] => (two(*tens, *ones), rest),
+            _ => return Err(WHY),
         };
-        let month = (0..12).find(name).ok_or(WHY)?;
-        let tens = if stamp[4] == b' ' { b'0' } else { stamp[4] };
-        let day = two(tens, stamp[5]).ok_or(WHY)?;
-        if stamp[3] != b' ' || stamp[6] != b' ' {
-            return Err(WHY);
-        }
-        let second = time_of_day(&stamp[7..]).ok_or(WHY)?;
+        let day = day.ok_or(WHY)?;
+        let (time, rest) = rest.split_at_checked(8).ok_or(WHY)?;
+        let second = time_of_day(time).ok_or(WHY)?;
+        let (micros, rest) = fraction(rest);
         let year = self.year_of(month, day, second);
         let date = date(year, month + 1, day).ok_or("a day that its month does not have")?;
-        Ok(((date * DAY + second) * SECOND, rest))
+        Ok(((date * DAY + second) * SECOND + micros, rest))
+    }
+
+    /// Seconds since 1970, `1795341600.5`, as `journalctl --output=short-unix` writes them; what
+    /// follows them.
+    pub(crate) fn unix<'a>(&mut self, line: &'a [u8]) -> Option<(i64, &'a [u8])> {
+        let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (seconds, rest) = line.split_at(digits);
+        let seconds = str::from_utf8(seconds).ok()?.parse::<u32>().ok()?;
+        let (micros, rest) = fraction(rest);
+        (digits >= 9).then_some((i64::from(seconds) * SECOND + micros, rest))
     }
 
     fn year_of(&mut self, month: i64, day: i64, second: i64) -> i64 {
@@ -77,7 +89,7 @@ impl Clock {
     /// writes it, or stand apart, as Exim does. It is passed over: times are as written.
     pub(crate) fn iso<'a>(&mut self, line: &'a [u8]) -> Result<(i64, &'a [u8]), Why> {
         const WHY: Why = "no stamp like `2026-11-22T10:00:00+00:00`";
-        let (stamp, mut rest) = line.split_at_checked(19).ok_or(WHY)?;
+        let (stamp, rest) = line.split_at_checked(19).ok_or(WHY)?;
         let [century, rest_of_year] = [two(stamp[0], stamp[1]), two(stamp[2], stamp[3])];
         let year = century.ok_or(WHY)? * 100 + rest_of_year.ok_or(WHY)?;
         let month = two(stamp[5], stamp[6]).ok_or(WHY)?;
@@ -87,30 +99,31 @@ impl Clock {
         }
         let second = time_of_day(&stamp[11..]).ok_or(WHY)?;
         let date = date(year, month, day).ok_or("a day that its month does not have")?;
-        let mut at = (date * DAY + second) * SECOND;
-        if let [b'.' | b',', fraction @ ..] = rest {
-            let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let mut unit = SECOND;
-            for &digit in &fraction[..digits] {
-                unit /= 10;
-                at += i64::from(digit - b'0') * unit;
-            }
-            rest = &fraction[digits..];
-        }
+        let (micros, rest) = fraction(rest);
         self.saw(year, month);
-        Ok((at, without_offset(rest)))
+        Ok(((date * DAY + second) * SECOND + micros, without_offset(rest)))
     }
 }
 
+/// The microseconds of `.25` or `,25`; what follows them.
+fn fraction(text: &[u8]) -> (i64, &[u8]) {
+    let [b'.' | b',', fraction @ ..] = text else { return (0, text) };
+    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (mut micros, mut unit) = (0, SECOND);
+    for &digit in &fraction[..digits] {
+        unit /= 10;
+        micros += i64::from(digit - b'0') * unit;
+    }
+    (micros, &fraction[digits..])
+}
+
+/// Without `Z` and without an offset such as `+01:00`, which Exim puts behind a space.
 fn without_offset(rest: &[u8]) -> &[u8] {
-    let rest = match rest {
-        [b' ', sign @ (b'+' | b'-'), digits @ ..] if digits.len() >= 4 => {
-            let _ = sign;
-            &rest[1..]
-        }
+    let offset = match rest {
+        [b' ', offset @ ..] if offset.starts_with(b"+") || offset.starts_with(b"-") => offset,
         _ => rest,
     };
-    match rest {
+    match offset {
         [b'Z' | b'z', rest @ ..] => rest,
         [b'+' | b'-', a, b, b':', c, d, rest @ ..] | [b'+' | b'-', a, b, c, d, rest @ ..]
             if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()) =>
@@ -177,6 +190,13 @@ mod tests {
     fn stamps_of_each_kind() {
         let mut clock = Clock::new(NOV_2026);
         assert_eq!(clock.syslog(b"Nov 22 10:00:00 host"), Ok((NOV_2026, &b" host"[..])));
+        let second = NOV_2026 - 20 * DAY * SECOND;
+        for stamp in ["Nov 2 10:00:00", "Nov  2 10:00:00", "Nov 02 10:00:00", "Nov 2 10:00:00.000"]
+        {
+            assert_eq!(clock.syslog(stamp.as_bytes()), Ok((second, &b""[..])), "{stamp}");
+        }
+        let unix = clock.unix(b"1795341600.25 host");
+        assert_eq!(unix, Some((NOV_2026 + 250_000, &b" host"[..])));
         for (stamp, micros, rest) in [
             ("2026-11-22T10:00:00Z host", 0, " host"),
             ("2026-11-22T10:00:00.123456+01:00 host", 123_456, " host"),

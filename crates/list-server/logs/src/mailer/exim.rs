@@ -6,6 +6,8 @@ use super::{Mailer, Said};
 use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{cut, dsn_within, units, whole, without_brackets};
 use crate::problems::Why;
+use crate::stamp::Clock;
+use crate::syslog_header::leading_process;
 use memchr::{memchr, memrchr};
 
 pub(super) static EXIM: Mailer = Mailer { name: "exim", owns, says_removed: true, read };
@@ -22,22 +24,20 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
         b"=> " | b">> " => Event::Attempt(delivered(rest, Part::First)?),
         b"-> " => Event::Attempt(delivered(rest, Part::More)?),
         b"** " => Event::Attempt(failed(rest)?),
-        b"== " => Event::Attempt(deferred(rest)?),
-        b"Com" if rest == b"pleted" => Event::Removed,
+        b"== " => deferred(rest)?,
+        b"Com" if rest == b"pleted" || rest.starts_with(b"pleted ") => Event::Removed,
         _ => return Ok(None),
     };
     Ok(Some((id, event)))
 }
 
-/// Exim through syslog writes its own stamp too, unless its configuration says not to.
+/// Exim through syslog writes its own stamp and process too, unless its configuration says not to.
 fn without_stamp(text: &[u8]) -> &[u8] {
-    match text {
-        [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, b' ', ..] if text.len() > 20 => {
-            let rest = &text[11..];
-            &rest[memchr(b' ', rest).map_or(rest.len(), |end| end + 1)..]
-        }
-        _ => text,
-    }
+    let text = match Clock::new(0).iso(text) {
+        Ok((_, rest)) => rest.strip_prefix(b" ").unwrap_or(rest),
+        Err(_) => text,
+    };
+    leading_process(text).1
 }
 
 /// The message's name, as before 4.97 and as since, and what follows.
@@ -172,11 +172,13 @@ fn failed(text: &[u8]) -> Result<Attempt<'_>, Why> {
 }
 
 /// `a@b R=router T=transport defer (-44) H=host [192.0.2.1] DT=0s: SMTP error ...`, and
-/// `a@b R=router T=transport defer (111): Connection refused DT=0s`
-fn deferred(text: &[u8]) -> Result<Attempt<'_>, Why> {
+/// `a@b R=router T=transport defer (111): Connection refused DT=0s`. Nothing is tried before the
+/// retry time (errors -51 to -53).
+fn deferred(text: &[u8]) -> Result<Event<'_>, Why> {
     const WHY: Why = "a deferral without `defer (`";
     let (head, reason) = cut(text, b" defer (").ok_or(WHY)?;
-    let (_, reason) = cut(reason, b")").ok_or(WHY)?;
+    let (error, reason) = cut(reason, b")").ok_or(WHY)?;
+    let is_early = matches!(error, b"-51" | b"-52" | b"-53");
     let mut head = Words(head);
     let mut attempt = whom(&mut head, Outcome::Deferred, Part::Unmarked)?;
     details(head, &mut attempt)?;
@@ -184,7 +186,7 @@ fn deferred(text: &[u8]) -> Result<Attempt<'_>, Why> {
     details(Words(host), &mut attempt)?;
     attempt.text = without_times(reason, &mut attempt)?;
     attempt.dsn = dsn_within(attempt.text);
-    Ok(attempt)
+    Ok(if is_early { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
 }
 
 /// A reason without the times behind it, which the attempt takes.
@@ -290,8 +292,19 @@ mod tests {
         assert_eq!(EXIM.event(&format!("{ID} Completed")), Ok(Some(Event::Removed)));
         let long = "1tEabc-00000000ABC-0000 Completed";
         assert_eq!(EXIM.event(long), Ok(Some(Event::Removed)));
-        let twice = format!("2026-11-22 10:00:00 {ID} Completed");
-        assert_eq!(EXIM.event(&twice), Ok(Some(Event::Removed)));
+        for stamp in ["2026-11-22 10:00:00", "2026-11-22 10:00:00.175 +0100 [77]", "[77]"] {
+            let twice = format!("{stamp} {ID} Completed QT=2.1s");
+            assert_eq!(EXIM.event(&twice), Ok(Some(Event::Removed)), "{stamp}");
+        }
+        for error in ["-51", "-52", "-53"] {
+            let early =
+                format!("{ID} == a@x R=r T=t defer ({error}) DT=0s: retry time not reached");
+            let Ok(Some(Event::PutOff(early))) = EXIM.event(&early) else { panic!("{error}") };
+            assert_eq!(
+                (early.recipients, early.text),
+                (&b"a@x"[..], &b"retry time not reached"[..])
+            );
+        }
     }
 
     #[test]

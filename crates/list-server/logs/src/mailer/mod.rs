@@ -4,9 +4,13 @@ use crate::event::Event;
 use crate::problems::Why;
 
 mod exim;
+mod kumomta;
+mod opensmtpd;
 mod postfix;
 mod sendmail;
 mod sojourn;
+
+pub(crate) use kumomta::Record as KumoRecord;
 
 /// What a line says: of which message, by the queue's name for it, and what.
 pub type Said<'a> = Option<(&'a [u8], Event<'a>)>;
@@ -25,8 +29,14 @@ pub struct Mailer {
 }
 
 /// Those whose logs can be read.
-pub static MAILERS: [&Mailer; 4] =
-    [&postfix::POSTFIX, &sendmail::SENDMAIL, &exim::EXIM, &sojourn::SOJOURN];
+pub static MAILERS: [&Mailer; 6] = [
+    &postfix::POSTFIX,
+    &sendmail::SENDMAIL,
+    &exim::EXIM,
+    &sojourn::SOJOURN,
+    &opensmtpd::OPENSMTPD,
+    &kumomta::KUMOMTA,
+];
 
 /// The mailer of this name.
 pub fn named(name: &str) -> Option<&'static Mailer> {
@@ -82,7 +92,13 @@ mod tests {
             ("exim4", Some("exim")),
             ("sojourn/smtp", Some("sojourn")),
             ("sshd", None),
+            ("postfix2/smtp", Some("postfix")),
+            ("out-1/qmgr", Some("postfix")),
+            ("postfix@-.service", Some("postfix")),
+            ("smtpd", Some("opensmtpd")),
+            ("kumomta", Some("kumomta")),
             ("postfixadmin", None),
+            ("dovecot/auth", None),
             ("", None),
         ] {
             let owners = MAILERS.iter().filter(|mailer| (mailer.owns)(program.as_bytes()));

@@ -11,15 +11,27 @@ use memchr::{memchr, memrchr};
 
 pub(super) static POSTFIX: Mailer = Mailer { name: "postfix", owns, says_removed: true, read };
 
-/// `postfix/smtp`, and `postfix-out/smtp` of another instance.
+/// Daemons that log a message's way.
+const DAEMONS: [&[u8]; 13] = [
+    b"bounce", b"cleanup", b"discard", b"error", b"lmtp", b"local", b"oqmgr", b"pickup", b"pipe",
+    b"qmgr", b"retry", b"smtp", b"virtual",
+];
+
+/// `postfix/smtp`, `postfix2/smtp` or `out/smtp` of another instance, `postfix@-.service` of systemd.
 fn owns(program: &[u8]) -> bool {
-    matches!(program.strip_prefix(b"postfix"), Some([] | [b'/' | b'-', ..]))
+    let of_postfix = matches!(
+        program.strip_prefix(b"postfix"),
+        Some([] | [b'/' | b'-' | b'@' | b'.' | b'_' | b'0'..=b'9', ..])
+    );
+    let daemon = memrchr(b'/', program).map(|slash| &program[slash + 1..]);
+    of_postfix
+        || daemon.is_some_and(|it| DAEMONS.contains(&it)) && !program.starts_with(b"sojourn/")
 }
 
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let Some((id, rest)) = queue_id(text) else { return Ok(None) };
     let event = if rest.starts_with(b"to=<") {
-        attempt(rest)?.map(Event::Attempt)
+        Some(attempt(rest)?)
     } else if let Some(message_id) = rest.strip_prefix(b"message-id=") {
         // cleanup's, which is there once, when the message is taken in
         let message_id = Some(without_brackets(message_id));
@@ -29,11 +41,18 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
             ..MessageInfo::default()
         }))
     } else if rest.starts_with(b"from=<") {
-        info(rest).map(Event::MessageInfo)
+        info(rest).map(Event::MessageInfo).or_else(|| expired(rest))
     } else {
         (rest == b"removed").then_some(Event::Removed)
     };
     Ok(event.map(|event| (id, event)))
+}
+
+/// `from=<a@b>, status=expired, returned to sender`, or `force-expired` (postsuper -e).
+fn expired(text: &[u8]) -> Option<Event<'_>> {
+    let (_, status) = cut(text, b">, status=")?;
+    let word = status.strip_prefix(b"force-").unwrap_or(status);
+    word.starts_with(b"expired").then_some(Event::Expired(status))
 }
 
 /// The queue manager's line: `from=<a@b>, size=1234, nrcpt=1 (queue active)`.
@@ -57,7 +76,7 @@ pub(super) fn info(text: &[u8]) -> Option<MessageInfo<'_>> {
 
 /// `to=<a@b>, relay=host[address]:25, delay=1.2, delays=0.1/0/0.5/0.6, dsn=2.0.0, status=sent (250
 /// Ok)`
-pub(super) fn attempt(text: &[u8]) -> Result<Option<Attempt<'_>>, Why> {
+pub(super) fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     // the addresses come first, and may hold anything
     let end = memchr(b'>', text).ok_or("no end of its address")?;
     let end = match text.get(end + 1) {
@@ -90,14 +109,17 @@ pub(super) fn attempt(text: &[u8]) -> Result<Option<Attempt<'_>>, Why> {
     }
 }
 
-fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Option<Attempt<'a>>, Why> {
+fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Event<'a>, Why> {
     let (word, text) = cut(value, b" ").unwrap_or((value, b""));
     attempt.outcome = match word {
         b"sent" => Outcome::Delivered,
         b"deferred" | b"SOFTBOUNCE" => Outcome::Deferred,
         b"bounced" | b"expired" => Outcome::Bounced,
         // probes of addresses are no deliveries, and what an operator deletes is none either
-        b"deliverable" | b"undeliverable" | b"deleted" => return Ok(None),
+        b"deleted" => return Ok(Event::NoDelivery),
+        _ if word.starts_with(b"deliverable") || word.starts_with(b"undeliverable") => {
+            return Ok(Event::NoDelivery);
+        }
         _ => return Err("a status that is none of sent, deferred, bounced, expired"),
     };
     let text = text.strip_prefix(b"(").unwrap_or(text);
@@ -105,7 +127,7 @@ fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Option<Attemp
     if attempt.took.is_none() {
         attempt.took = attempt.parts.map(|[_, _, connecting, sending]| connecting + sending);
     }
-    Ok(Some(attempt))
+    Ok(Event::Attempt(attempt))
 }
 
 /// `mx.x.example[192.0.2.1]:25`, `local`, `none`.
@@ -194,13 +216,23 @@ mod tests {
         POSTFIX.ignores(&[
             "4F2A13C0D1: client=unknown[192.0.2.1]",
             "4F2A13C0D1: sender non-delivery notification: 5A2A13C0D1",
-            "4F2A13C0D1: from=<a@x>, status=expired, returned to sender",
-            "4F2A13C0D1: to=<a@x>, relay=x[1.2.3.4]:25, delay=1, status=deliverable (ok)",
             "connect from unknown[192.0.2.1]",
             "NOQUEUE: reject: RCPT from x: 554 5.7.1",
             "warning: x",
             "",
         ]);
+    }
+
+    #[test]
+    fn what_ends_without_an_attempt() {
+        for (status, text) in [("expired", "expired, x"), ("force-expired", "force-expired, x")] {
+            let line = format!("4F2A13C0D1: from=<a@x>, status={status}, x");
+            assert_eq!(POSTFIX.event(&line), Ok(Some(Event::Expired(text.as_bytes()))));
+        }
+        for status in ["deliverable", "undeliverable", "undeliverable-but-not-cached", "deleted"] {
+            let line = format!("4F2A13C0D1: to=<a@x>, relay=none, delay=1, status={status} (x)");
+            assert_eq!(POSTFIX.event(&line), Ok(Some(Event::NoDelivery)));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::{Mailer, NO_STATUS, Said};
 use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
-use crate::fields::{days_and_clock, dsn, pair, queue_id, whole, without_brackets};
+use crate::fields::{cut, days_and_clock, dsn, pair, queue_id, whole, without_brackets};
 use crate::problems::Why;
 use memchr::memrchr;
 
@@ -22,14 +22,21 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
         // of a line that would be too long, all but the last recipients come in lines before it
         match list.strip_suffix(b" [more]") {
             Some(list) => Some(Event::More(list)),
-            None => attempt(rest)?.map(Event::Attempt),
+            None => Some(attempt(rest)?),
         }
     } else if rest.starts_with(b"from=") {
         Some(Event::MessageInfo(info(rest)))
     } else {
-        None
+        expired(rest)
     };
     Ok(event.map(|event| (id, event)))
+}
+
+/// `59QA0y1234: return to sender: Cannot send message for 5 days`, under the name of the bounce.
+fn expired(text: &[u8]) -> Option<Event<'_>> {
+    let (_, rest) = queue_id(text)?;
+    let (_, reason) = cut(rest, b": ")?;
+    reason.starts_with(b"Cannot send message").then_some(Event::Expired(reason))
 }
 
 /// `from=<a@b>, size=1234, class=0, nrcpts=2, msgid=<1@b>, proto=ESMTP, relay=...`
@@ -51,7 +58,7 @@ fn info(text: &[u8]) -> MessageInfo<'_> {
 
 /// `to=a@b,c@b, delay=00:00:07, xdelay=00:00:06, mailer=smtp, relay=mx. [192.0.2.1], dsn=2.0.0,
 /// stat=Sent (Ok)`
-fn attempt(text: &[u8]) -> Result<Option<Attempt<'_>>, Why> {
+fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     const NO_CLOCK: Why = "a delay that is not like 1+02:03:04";
     let mut attempt = Attempt::new(b"", Outcome::Delivered, Part::First);
     let mut rest = text;
@@ -71,19 +78,19 @@ fn attempt(text: &[u8]) -> Result<Option<Attempt<'_>>, Why> {
     Err(NO_STATUS)
 }
 
-fn stat<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Option<Attempt<'a>> {
+fn stat<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Event<'a> {
     attempt.text = value;
     attempt.outcome = if value.starts_with(b"Sent") {
         Outcome::Delivered
     } else if value.starts_with(b"queued") {
         // put by for later, and not tried
-        return None;
+        return Event::NoDelivery;
     } else if value.starts_with(b"Deferred") || attempt.dsn.is_some_and(|dsn| dsn.0 == 4) {
         Outcome::Deferred
     } else {
         Outcome::Bounced
     };
-    Some(attempt)
+    Event::Attempt(attempt)
 }
 
 /// `mx.x.example. [192.0.2.1]`
@@ -167,10 +174,21 @@ mod tests {
     }
 
     #[test]
+    fn what_ends_without_an_attempt() {
+        for label in ["return to sender", "sender notify", "DSN"] {
+            let line = format!("59QA0x1234: 59QA0y1234: {label}: Cannot send message for 5 days");
+            let reason = &b"Cannot send message for 5 days"[..];
+            assert_eq!(SENDMAIL.event(&line), Ok(Some(Event::Expired(reason))));
+        }
+        let queued = "59QA0x1234: to=<a@x>, delay=00:00:00, mailer=esmtp, pri=30031, stat=queued";
+        assert_eq!(SENDMAIL.event(queued), Ok(Some(Event::NoDelivery)));
+    }
+
+    #[test]
     fn what_is_of_no_interest() {
         SENDMAIL.ignores(&[
-            "59QA0x1234: to=<a@x>, delay=00:00:00, mailer=esmtp, pri=30031, stat=queued",
             "59QA0x1234: 59QA0y1234: DSN: User unknown",
+            "59QA0x1234: 59QA0y1234: sender notify: Warning: could not send message for past 4 hours",
             "59QA0x1234: clone 59QA0y1234, owner=owner-list",
             "59QA0x1234: STARTTLS=client, relay=mx.x., version=TLSv1.3",
             "starting daemon (8.17.1.9): SMTP+queueing@00:10:00",

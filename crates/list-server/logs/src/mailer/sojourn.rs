@@ -18,7 +18,7 @@ fn owns(program: &[u8]) -> bool {
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let Some((id, rest)) = queue_id(text) else { return Ok(None) };
     let event = if rest.starts_with(b"to=<") {
-        attempt(rest)?.map(Event::Attempt)
+        Some(attempt(rest)?)
     } else if rest.starts_with(b"from=<") {
         info(rest).map(|info| Event::MessageInfo(MessageInfo { accepted: true, ..info }))
     } else {

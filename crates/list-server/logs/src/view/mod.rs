@@ -17,8 +17,14 @@ pub trait View {
     /// A message has arrived that is no copy of another one.
     fn arrived(&mut self, at: i64);
 
-    /// A message was tried for one recipient.
+    /// A message was tried for one recipient, or its time is over.
     fn tried(&mut self, delivery: &Delivery<'_>);
+
+    /// A message was not tried for one recipient, as it is not yet time to.
+    fn put_off(&mut self, _: &Delivery<'_>) {}
+
+    /// A message is in a queue of the same machine again, behind a filter: nothing was delivered.
+    fn passed_on(&mut self, _: &Delivery<'_>) {}
 
     /// A message has left the queue.
     fn removed(&mut self, queue_id: &[u8]);

@@ -34,7 +34,7 @@ struct Late {
 impl Waiting {
     /// A row for each: `queue_id`, `recipient`, `relay` and `text` of the last attempt, `since_us`
     /// when the message was accepted, or first tried where the log does not say, `last_us` when it
-    /// was last tried, `attempts`.
+    /// was last tried, or put off where it never was, `attempts`.
     pub fn rows(&self) -> Columns {
         let parts = self.late.keys().map(|key| {
             let end = memchr::memchr(0, key).unwrap_or(key.len());
@@ -64,27 +64,21 @@ impl View for Waiting {
     fn arrived(&mut self, _: i64) {}
 
     fn tried(&mut self, delivery: &Delivery<'_>) {
-        let attempt = delivery.attempt;
-        if attempt.outcome != Outcome::Deferred && self.late.is_empty() {
-            return;
-        }
-        self.name(delivery.queue_id, delivery.recipient);
-        if attempt.outcome != Outcome::Deferred {
-            self.late.remove(&self.key[..]);
-            return;
-        }
-        let text: Box<[u8]> = attempt.text[..attempt.text.len().min(LONGEST)].into();
-        let relay: Box<[u8]> = attempt.relay.unwrap_or_default().into();
-        if let Some(late) = self.late.get_mut(&self.key[..]) {
-            late.last = delivery.at;
-            late.attempts += 1;
-            (late.relay, late.text) = (relay, text);
-        } else if self.late.len() < MOST {
-            let since = delivery.age.map_or(delivery.at, |age| delivery.at - age);
-            let late = Late { since, last: delivery.at, attempts: 1, relay, text };
-            self.late.insert(self.key[..].into(), late);
+        if delivery.attempt.outcome == Outcome::Deferred {
+            self.waits(delivery, true);
         } else {
-            self.left_out += 1;
+            self.passed_on(delivery);
+        }
+    }
+
+    fn put_off(&mut self, delivery: &Delivery<'_>) {
+        self.waits(delivery, false);
+    }
+
+    fn passed_on(&mut self, delivery: &Delivery<'_>) {
+        if !self.late.is_empty() {
+            self.name(delivery.queue_id, delivery.recipient);
+            self.late.remove(&self.key[..]);
         }
     }
 
@@ -99,6 +93,30 @@ impl View for Waiting {
             let Some((key, _)) = next.filter(|(key, _)| key.starts_with(&self.key)) else { return };
             let key = key.clone();
             self.late.remove(&key);
+        }
+    }
+}
+
+impl Waiting {
+    /// A recipient waits, who was tried or not: the reason stays that of the last attempt.
+    fn waits(&mut self, delivery: &Delivery<'_>, is_tried: bool) {
+        let attempt = delivery.attempt;
+        self.name(delivery.queue_id, delivery.recipient);
+        let text: Box<[u8]> = attempt.text[..attempt.text.len().min(LONGEST)].into();
+        let relay: Box<[u8]> = attempt.relay.unwrap_or_default().into();
+        if let Some(late) = self.late.get_mut(&self.key[..]) {
+            if is_tried || late.attempts == 0 {
+                late.last = delivery.at;
+                (late.relay, late.text) = (relay, text);
+            }
+            late.attempts += u64::from(is_tried);
+        } else if self.late.len() < MOST {
+            let since = delivery.age.map_or(delivery.at, |age| delivery.at - age);
+            let (last, attempts) = (delivery.at, u64::from(is_tried));
+            let late = Late { since, last, attempts, relay, text };
+            self.late.insert(self.key[..].into(), late);
+        } else {
+            self.left_out += 1;
         }
     }
 }
