@@ -3,6 +3,7 @@
 use crate::fields::{cut, queue_id};
 use crate::problems::Why;
 use memchr::memmem::find;
+use memchr::{memchr, memchr_iter};
 
 const QMAIL: Why = "a line of qmail, which names message and recipient in different lines: \
     it is not read";
@@ -42,10 +43,16 @@ pub(crate) fn of(line: &[u8]) -> Option<Why> {
     is_bare.then_some(NO_STAMP)
 }
 
-/// Whether a line seems to say what came of a delivery.
+/// Whether a line seems to say what came of a delivery: `to=` and `status=` or `stat=`, or ` => `.
 pub(crate) fn looks_like_delivery(line: &[u8]) -> bool {
-    let has = |mark: &str| find(line, mark.as_bytes()).is_some();
-    has("to=") && (has("status=") || has("stat=")) || has(" => ") && has("@")
+    let (mut has_recipient, mut has_status, mut has_arrow) = (false, false, false);
+    for at in memchr_iter(b'=', line) {
+        let before = &line[..at];
+        has_recipient |= before.ends_with(b"to");
+        has_status |= before.ends_with(b"stat") || before.ends_with(b"status");
+        has_arrow |= before.ends_with(b" ") && line[at + 1..].starts_with(b"> ");
+    }
+    has_recipient && has_status || has_arrow && memchr(b'@', line).is_some()
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use crate::fields::without_brackets;
 use crate::mailer::Mailer;
 use crate::syslog_header::SyslogHeader;
 use foldhash::fast::FixedState;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::ops::Bound;
+use std::sync::LazyLock;
 
 /// How many messages are known at a time.
 const MOST_MESSAGES: usize = 1 << 17;
@@ -335,18 +336,17 @@ const LOOPBACK: [&[u8]; 6] =
 /// The name that the next queue has for the message, from its reply: Postfix's `queued as X`, Exim's
 /// `OK id=X`, sendmail's `X Message accepted for delivery`.
 fn queued_as(text: &[u8]) -> Option<&[u8]> {
-    let before = |mark: &str| {
-        let at = memmem::find(text, mark.as_bytes())?;
-        text[..at].rsplit(|byte| b" (".contains(byte)).next()
-    };
-    let behind = |mark: &str| {
-        let at = memmem::rfind(text, mark.as_bytes())?;
-        let rest = &text[at + mark.len()..];
+    static MARKS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| {
+        ["queued as ", "OK id=", " Message accepted for delivery"].map(Finder::new)
+    });
+    let [queued, id, accepted] = &*MARKS;
+    let behind = |mark: &Finder<'_>| {
+        let rest = &text[mark.find(text)? + mark.needle().len()..];
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
         Some(&rest[..rest.iter().take_while(|byte| is_part(byte)).count()])
     };
-    let name = behind("queued as ").or_else(|| behind("OK id="));
-    let name = name.or_else(|| before(" Message accepted for delivery"));
+    let before = || text[..accepted.find(text)?].rsplit(|byte| b" (".contains(byte)).next();
+    let name = behind(queued).or_else(|| behind(id)).or_else(before);
     name.filter(|name| name.len() >= 6)
 }
 

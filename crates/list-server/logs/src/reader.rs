@@ -240,7 +240,13 @@ impl<V: View> Log<V> {
         self.counts.lines += 1;
         let header = SyslogHeader::read(line, &mut self.clock);
         let said = header.as_ref().map(|header| settings.read(header)).unwrap_or(None);
-        if !matches!(said, Some((_, Ok(Some(_)))))
+        // A mailer's line has no other line in it, but Exim's has no name by which to know it.
+        let may_have_inner = match &header {
+            Ok(header) => said.is_none() || header.host.is_empty(),
+            Err(_) => true,
+        };
+        if may_have_inner
+            && !matches!(said, Some((_, Ok(Some(_)))))
             && let Some(inner) = self.inner(settings, line)
         {
             let said = settings.read(&inner);
@@ -338,15 +344,13 @@ impl<V: View> Log<V> {
                 self.event(settings.range, header, mailer, id, &event);
             }
             Some((_, Err(why))) => self.malformed(why, line),
-            None | Some((_, Ok(None))) => match foreign::of(line).filter(|_| said.is_none()) {
-                Some(why) => self.malformed(why, line),
-                None => {
-                    self.counts.passed += 1;
-                    if foreign::looks_like_delivery(header.text) {
-                        self.unread.add(&self.source, self.line, "it is not read", line);
-                    }
+            None if let Some(why) = foreign::of(line) => self.malformed(why, line),
+            None | Some((_, Ok(None))) => {
+                self.counts.passed += 1;
+                if foreign::looks_like_delivery(header.text) {
+                    self.unread.add(&self.source, self.line, "it is not read", line);
                 }
-            },
+            }
         }
     }
 
@@ -401,9 +405,8 @@ impl Settings {
 /// The stamp of an entry's first line with journalctl --output=verbose: `Sat 2026-11-28 07:41:25.5
 /// UTC [s=...;i=...]`, to whose fields four spaces are added.
 fn verbose_stamp(line: &[u8]) -> Option<&[u8]> {
-    let (_, cursor) = cut(line, b" [s=")?;
-    let is_cursor = line.len() > 24 && line[3] == b' ' && line[8] == b'-' && cursor.ends_with(b"]");
-    is_cursor.then(|| &line[4..])
+    let is_dated = line.get(8) == Some(&b'-') && line[3] == b' ' && line.ends_with(b"]");
+    (is_dated && cut(line, b" [s=").is_some()).then(|| &line[4..])
 }
 
 impl Entry {

@@ -128,11 +128,12 @@ fn is_date(text: &[u8]) -> bool {
 
 /// Whether a stamp or a priority may begin here.
 pub(crate) fn may_be_stamp(text: &[u8]) -> bool {
-    match text {
-        [b'0'..=b'9', _, _, _, b'-', ..] | [b'<', b'0'..=b'9', ..] => true,
-        [b'A'..=b'S', b'a'..=b'z', b'a'..=b'z', b' ', ..] => true,
-        _ => false,
-    }
+    matches!(
+        text,
+        [b'0'..=b'9', _, _, _, b'-', ..]
+            | [b'<', b'0'..=b'9', ..]
+            | [b'A'..=b'S', b'a'..=b'z', b'a'..=b'z', b' ', ..]
+    )
 }
 
 /// The first word, and what follows the space after it.

@@ -23,9 +23,9 @@ fn owns(program: &[u8]) -> bool {
         program.strip_prefix(b"postfix"),
         Some([] | [b'/' | b'-' | b'@' | b'.' | b'_' | b'0'..=b'9', ..])
     );
-    let daemon = memrchr(b'/', program).map(|slash| &program[slash + 1..]);
+    let daemon = || memrchr(b'/', program).map(|slash| &program[slash + 1..]);
     of_postfix
-        || daemon.is_some_and(|it| DAEMONS.contains(&it)) && !program.starts_with(b"sojourn/")
+        || !program.starts_with(b"sojourn/") && daemon().is_some_and(|it| DAEMONS.contains(&it))
 }
 
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {

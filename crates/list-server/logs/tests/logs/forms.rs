@@ -57,7 +57,9 @@ fn a_line_in_each_form() {
         format!("[pod/mail-0/postfix] Nov 22 10:00:00 {tag}"),
         // RFC 5424, Solaris, FreeBSD -v, busybox, AIX, no T, one space
         format!("<22>1 2026-11-22T10:00:00Z mx postfix/smtp 7 - - {TEXT}"),
-        format!("<22>1 2026-11-22T10:00:00Z mx postfix/smtp 7 - [m@1 a=\"b\\]\\\"\"] \u{feff}{TEXT}"),
+        format!(
+            "<22>1 2026-11-22T10:00:00Z mx postfix/smtp 7 - [m@1 a=\"b\\]\\\"\"] \u{feff}{TEXT}"
+        ),
         format!("Nov 22 10:00:00 mx postfix/smtp[7]: [ID 197553 mail.info] {TEXT}"),
         format!("Nov 22 10:00:00 <mail.info> {tag}"),
         format!("Nov 22 10:00:00 mx mail.info postfix/smtp[7]: {TEXT}"),
