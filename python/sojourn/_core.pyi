@@ -536,8 +536,9 @@ class MailLog:
         """How many `lines`, of them `used`, `passed` and `malformed`; `first_us` and `last_us`.
 
         `unread`: passed lines that look like deliveries; `passed_on`: recipients whose message
-        came into a queue of the same machine again; `open`: messages not at their end; `given_up`:
-        those of which there were too many.
+        came into a queue of the same machine again; `put_off`: recipients who were not tried, as it
+        was not yet time to; `open`: messages not at their end; `given_up`: those of which there
+        were too many.
         """
 
     def problems(self) -> list[tuple[str, int, str, str]]:

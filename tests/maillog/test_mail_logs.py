@@ -228,15 +228,22 @@ HOP = (
 )
 
 
+EARLY = (
+    "2026-11-22 10:00:00 1tivSh-00000000ALP-0mWt == a@x R=r T=t defer (-53): retry time not reached"
+)
+
+
 def test_what_is_not_counted_is_told(command, tmp_path):
     log = tmp_path / "mail.log"
-    log.write_text(f"{UNREAD}\n{HOP}\n")
+    log.write_text(f"{UNREAD}\n{HOP}\n{EARLY}\n")
     result = command("mail", "stats", log)
     assert "1 lines look like deliveries and were not read, the first:" in result.out
     assert f"{log}:1: {UNREAD}" in result.out
     assert "1 recipients were handed to a queue of the same machine" in result.out
     document = command("mail", "stats", log, "--json").document
-    assert (document["log"]["unread"], document["log"]["passed_on"]) == (1, 1)
+    counts = [document["log"][name] for name in ("unread", "passed_on", "put_off")]
+    assert counts == [1, 1, 1]
+    assert "1 lines say that a recipient's retry time has not come" in result.out
     assert document["totals"]["delivered_recipients"] == 0
 
 

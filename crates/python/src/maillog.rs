@@ -96,6 +96,7 @@ impl MailLog {
             ("malformed", counts.malformed),
             ("unread", counts.unread),
             ("passed_on", counts.passed_on),
+            ("put_off", counts.put_off),
             ("open", counts.open),
             ("given_up", counts.given_up),
         ] {

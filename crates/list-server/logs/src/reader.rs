@@ -61,6 +61,8 @@ pub struct Counts {
     pub unread: u64,
     /// Recipients whose message came into a queue of the same machine again: no deliveries.
     pub passed_on: u64,
+    /// Recipients who were not tried, as it was not yet time to.
+    pub put_off: u64,
     /// The time of the first line and of the last.
     pub first: Option<i64>,
     /// The latest of all times.
@@ -367,7 +369,10 @@ impl<V: View> Log<V> {
         let tell = |told: Told, delivery: &Delivery<'_>| match told {
             _ if !is_told => {}
             Told::Tried => view.tried(delivery),
-            Told::PutOff => view.put_off(delivery),
+            Told::PutOff => {
+                counts.put_off += 1;
+                view.put_off(delivery);
+            }
             Told::PassedOn => {
                 counts.passed_on += 1;
                 view.passed_on(delivery);
