@@ -269,6 +269,15 @@ pub enum ServerEvent<'a> {
         /// The client.
         peer: SocketAddr,
     },
+    /// Something took its part of an hourly bound, or found it reached.
+    Bounded {
+        /// The bound's name.
+        bound: &'static str,
+        /// How many.
+        number: u64,
+        /// Whether they were taken; else they were refused.
+        taken: bool,
+    },
     /// A connection with the page to unsubscribe was closed, as there were too many.
     PageFull {
         /// The client.
@@ -289,6 +298,7 @@ impl ServerEvent<'_> {
             | Self::HostDown(..)
             | Self::DomainDown(..)
             | Self::Failure { .. }
+            | Self::Bounded { .. }
             | Self::Trouble(_)
             | Self::CameBack { is_told: true, .. } => return None,
             Self::CameBack { peer, copy, kind, .. } => came_back(peer, copy, kind),

@@ -15,9 +15,9 @@ use crate::delivery::local::{Addressed, Ended, LocalDelivery};
 use crate::delivery::mail::Mail;
 use crate::error::{SetupError, read};
 use crate::event::SharedObserver;
+use crate::hourly::{Bound, HourlyBounds, Window};
 use crate::smtp_in::persistent::PersistentState;
 use crate::smtp_in::privileges::own_addresses;
-use crate::smtp_in::quota::{Amount, Hour};
 use crate::smtp_in::settings::Serving;
 use crate::smtp_in::submitters::Submitters;
 use alarms::Alarms;
@@ -34,7 +34,6 @@ use sojourn_smtp::server::{RecipientDecision, RecipientPolicy, Submitter, Text};
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -70,11 +69,9 @@ pub(crate) struct Lists {
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(crate) good_days: i64,
-    /// What a list's reader gets in an hour, what the postmaster and abuse get from unknown clients, and what
-    /// all have had.
-    pub(crate) most_for_reader: Amount,
-    pub(crate) most_for_roles: Amount,
-    pub(crate) hour: Arc<Mutex<Hour>>,
+    /// What clients may make it send or store in an hour, and what they did in this one.
+    pub(crate) hourly: HourlyBounds,
+    pub(crate) hour: Arc<Mutex<Window<Bound>>>,
     pub(crate) observer: SharedObserver,
 }
 
@@ -86,8 +83,6 @@ impl Lists {
         persistent: &PersistentState,
     ) -> Result<Lists, SetupError> {
         let rules = &settings.reception;
-        let octets = rules.octets_hourly.0;
-        let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
         Ok(Lists {
             name: settings.mail.hello.clone(),
             listening: own_addresses(&settings.listener, settings.network.port)?,
@@ -107,8 +102,7 @@ impl Lists {
             most: rules.subscribers.get().into(),
             keys: Arc::clone(&persistent.keys),
             good_days: good_days(settings.mail.lifetime),
-            most_for_reader: hourly(rules.reader_hourly),
-            most_for_roles: hourly(rules.postmaster_hourly),
+            hourly: rules.hourly.clone(),
             hour: Arc::clone(&persistent.hour),
             observer: persistent.observer.clone(),
         })

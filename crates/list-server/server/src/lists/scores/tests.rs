@@ -3,6 +3,7 @@
 use crate::delivery::local::{Ended, LocalDelivery};
 use crate::delivery::mail::Mail;
 use crate::event::{Recorded, SharedObserver};
+use crate::hourly::HourlyBounds;
 use crate::lists::Lists;
 use crate::lists::bounces_in::tests::{LIST, TODAY, address, lists, read, report, suspended};
 use sojourn_core::parameters::defaults;
@@ -78,8 +79,8 @@ fn only_the_bounce_of_a_probe_suspends() {
 fn a_probe_that_is_refused_suspends_too_and_probes_are_few() {
     let folder = tempfile::tempdir().unwrap();
     let one = NonZeroU32::new(1).unwrap();
-    let rule = Rule { threshold: 1.0, probes_hourly: one, ..defaults() };
-    let (lists, mut sent, heard) = asking(&folder, rule);
+    let (lists, mut sent, heard) = asking(&folder, Rule { threshold: 1.0, ..defaults() });
+    let lists = Lists { hourly: HourlyBounds { probes: one, ..defaults() }, ..lists };
     fail(&lists, &address(LIST), TODAY, &["a@x.example", "b@x.example"], GONE);
     let probe = sent.try_recv().unwrap();
     assert!(sent.try_recv().is_err(), "one an hour");
