@@ -46,7 +46,8 @@ impl Attempt {
     }
 
     /// That it did not succeed, at this time and for this reason.
-    pub(super) fn obstacle(&self, at: Moment, reason: Reason) -> Obstacle {
+    pub(super) fn obstacle(&self, at: Moment, reason: &Reason) -> Obstacle {
+        let reason = reason.of(Outcome::Deferred);
         Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
     }
 
@@ -58,7 +59,7 @@ impl Attempt {
         reason: &Reason,
         effects: &mut Vec<Effect>,
     ) {
-        let (Attempt { relay, delays, took }, reason) = (self.clone(), reason.clone());
+        let (Attempt { relay, delays, took }, reason) = (self.clone(), reason.of(outcome));
         effects.push(Effect::Log(Entry::Attempt { task, relay, delays, took, outcome, reason }));
     }
 }

@@ -1,5 +1,6 @@
 //! Why something did not go through, as logs and reports say it.
 
+use crate::event::Outcome;
 use sojourn_smtp::client::{Asked, Loss};
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt;
@@ -39,6 +40,20 @@ impl Reason {
             text += &format!(" (in reply to {asked} command)");
         }
         Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text: text.into() }
+    }
+}
+
+impl Reason {
+    /// With the class of status that belongs to what came of it (RFC 3463 section 2): a host may
+    /// refuse for good what is tried again, or reply with a code that has no class.
+    pub(super) fn of(&self, outcome: Outcome) -> Reason {
+        let class = match outcome {
+            Outcome::Delivered => 2,
+            Outcome::Deferred => 4,
+            Outcome::Failed => 5,
+        };
+        let Enhanced(_, subject, detail) = self.status;
+        Reason { status: Enhanced(class, subject, detail), text: Arc::clone(&self.text) }
     }
 }
 

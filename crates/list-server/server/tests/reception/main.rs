@@ -15,6 +15,7 @@ mod seven_bit;
 mod sink;
 mod spellings;
 mod state;
+mod statuses;
 mod submission;
 mod submitters;
 mod tls;
