@@ -303,7 +303,7 @@ impl ServerEvent<'_> {
             | Self::CameBack { is_told: true, .. } => return None,
             Self::CameBack { peer, copy, kind, .. } => came_back(peer, copy, kind),
             Self::Taken { message, peer, user, sender, size, recipients } => {
-                let user = user.map_or(String::new(), |user| format!(", user={}", Plain(user)));
+                let user = user.map_or(String::new(), |user| format!(", user={}", Field(user)));
                 let (id, client) = (QueueId(message), peer.ip());
                 let sender = sender.map_or("", Address::as_str);
                 format!(
@@ -335,10 +335,10 @@ impl ServerEvent<'_> {
                 format!("asked to confirm leaving: list=<{list}>, to=<{subscriber}>")
             }
             Self::WrongPassword { peer, user } => {
-                format!("wrong password: client=[{}], user={}", peer.ip(), Plain(user))
+                format!("wrong password: client=[{}], user={}", peer.ip(), Field(user))
             }
             Self::PasswordRefused { peer, user, wait } => {
-                let (client, user, wait) = (peer.ip(), Plain(user), wait.as_secs());
+                let (client, user, wait) = (peer.ip(), Field(user), wait.as_secs());
                 format!(
                     "password not verified: client=[{client}], user={user}: too many were wrong, \
                      again in {wait} s"
@@ -412,6 +412,16 @@ struct Plain<'a>(&'a str);
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plain(&self.0.chars().take(500).collect::<String>()))
+    }
+}
+
+/// A text of a client as the value of one field: U+FFFD also stands for what could end the value.
+struct Field<'a>(&'a str);
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = |c: char| c.is_whitespace() || ",:;=<>()[]\"".contains(c);
+        f.write_str(&Plain(self.0).to_string().replace(ends, "\u{fffd}"))
     }
 }
 
