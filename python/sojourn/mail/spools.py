@@ -47,7 +47,7 @@ class Queued:
         return {**asdict(self), "left": self.left}
 
     def cells(self, now: float) -> list[str]:
-        """For a table; `now` in seconds since 1970. A clock that was set back makes no negative age."""
+        """For a table; `now` in seconds since 1970. No age is negative, as clocks are set back."""
         now_ms = now * 1000
         waiting = self.open + self.deferred - self.held
         due = "now" if self.failed or (self.open and waiting) else "-"

@@ -4,6 +4,7 @@ mod clients;
 mod copies;
 mod crowd;
 mod full;
+mod hourly;
 mod leaving;
 mod loops;
 mod people;
