@@ -1,6 +1,5 @@
 //! Why something did not go through, as logs and reports say it.
 
-use crate::event::Outcome;
 use sojourn_smtp::client::{Asked, Loss};
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt;
@@ -44,14 +43,8 @@ impl Reason {
 }
 
 impl Reason {
-    /// With the class of status that belongs to what came of it (RFC 3463 section 2): a host may
-    /// refuse for good what is tried again, or reply with a code that has no class.
-    pub(super) fn of(&self, outcome: Outcome) -> Reason {
-        let class = match outcome {
-            Outcome::Delivered => 2,
-            Outcome::Deferred => 4,
-            Outcome::Failed => 5,
-        };
+    /// With another class of status.
+    pub(super) fn of_class(&self, class: u8) -> Reason {
         let Enhanced(_, subject, detail) = self.status;
         Reason { status: Enhanced(class, subject, detail), text: Arc::clone(&self.text) }
     }

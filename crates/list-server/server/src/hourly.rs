@@ -1,8 +1,6 @@
 //! How much clients may make the server send or store in an hour: a bound for all together, and a
 //! tenth of it for one network, so that one client leaves the rest to others.
 
-use crate::event::ServerEvent;
-use crate::lists::Lists;
 use sojourn_core::parameters::Check;
 use sojourn_core::units::Bytes;
 use sojourn_core::{nested, parameters};
@@ -12,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
-use std::sync::PoisonError;
 
 parameters! {
     /// What clients may make the server send or store in an hour. One network of unauthenticated
@@ -95,7 +92,7 @@ pub(crate) struct Window<B> {
 
 impl HourlyBounds {
     /// How much there may be in an hour.
-    fn most(&self, bound: &Bound) -> Amount {
+    pub(crate) fn most(&self, bound: &Bound) -> Amount {
         let (number, octets) = match bound {
             Bound::Roles => (self.postmaster, self.octets.0),
             Bound::Reader(_) => (self.reader, self.octets.0),
@@ -201,36 +198,10 @@ impl<B: Clone + Ord> Window<B> {
 }
 
 impl<B> Excess<B> {
-    fn bound(&self) -> &B {
+    /// What is too much.
+    pub(crate) fn bound(&self) -> &B {
         let (Excess::TooLarge(bound) | Excess::Reached(bound) | Excess::Network(bound)) = self;
         bound
-    }
-}
-
-impl Lists {
-    /// Takes what is wanted of this hour's bounds at `now`, in seconds since 1970, all or nothing.
-    /// Without a `client` no network's tenth applies: for trusted clients, and what no client caused.
-    pub(crate) fn charge(
-        &self,
-        now: i64,
-        client: Option<IpAddr>,
-        wanted: &[(Bound, Amount)],
-    ) -> Result<(), Excess<Bound>> {
-        let most =
-            |(bound, more): &(Bound, Amount)| (bound.clone(), *more, self.hourly.most(bound));
-        let wanted: Vec<_> = wanted.iter().filter(|(_, it)| it.number > 0).map(most).collect();
-        let mut hour = self.hour.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = hour.take(now, client, &wanted);
-        drop(hour);
-        let count = |bound: &Bound, number, taken| {
-            let bound = bound.name();
-            self.observer.notice(&ServerEvent::Bounded { bound, number, taken });
-        };
-        match &taken {
-            Ok(()) => wanted.iter().for_each(|(bound, it, _)| count(bound, it.number, true)),
-            Err(excess) => count(excess.bound(), 1, false),
-        }
-        taken
     }
 }
 

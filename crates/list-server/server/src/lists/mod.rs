@@ -14,8 +14,8 @@ pub(crate) mod unsubscribe;
 use crate::delivery::local::{Addressed, Ended, LocalDelivery};
 use crate::delivery::mail::Mail;
 use crate::error::{SetupError, read};
-use crate::event::SharedObserver;
-use crate::hourly::{Bound, HourlyBounds, Window};
+use crate::event::{ServerEvent, SharedObserver};
+use crate::hourly::{Amount, Bound, Excess, HourlyBounds, Window};
 use crate::smtp_in::persistent::PersistentState;
 use crate::smtp_in::privileges::own_addresses;
 use crate::smtp_in::settings::Serving;
@@ -212,6 +212,31 @@ impl Lists {
     fn is_of_list(&self, domain: &str) -> bool {
         let mut all = self.lists.iter().flat_map(|list| [Some(&list.bounces), list.leave.as_ref()]);
         all.any(|address| address.is_some_and(|it| it.domain() == domain))
+    }
+
+    /// Takes what is wanted of this hour's bounds at `now`, in seconds since 1970, all or nothing.
+    /// Without a `client` no network's tenth applies: for trusted clients, and what no client caused.
+    pub(crate) fn charge(
+        &self,
+        now: i64,
+        client: Option<IpAddr>,
+        wanted: &[(Bound, Amount)],
+    ) -> Result<(), Excess<Bound>> {
+        let most =
+            |(bound, more): &(Bound, Amount)| (bound.clone(), *more, self.hourly.most(bound));
+        let wanted: Vec<_> = wanted.iter().filter(|(_, it)| it.number > 0).map(most).collect();
+        let mut hour = self.hour.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = hour.take(now, client, &wanted);
+        drop(hour);
+        let count = |bound: &Bound, number, taken| {
+            let bound = bound.name();
+            self.observer.notice(&ServerEvent::Bounded { bound, number, taken });
+        };
+        match &taken {
+            Ok(()) => wanted.iter().for_each(|(bound, it, _)| count(bound, it.number, true)),
+            Err(excess) => count(excess.bound(), 1, false),
+        }
+        taken
     }
 
     /// A book whose last user panicked is what the database says it is.
