@@ -174,7 +174,7 @@ fn a_reader_reads_two_messages_of_one_network() {
 fn the_postmaster_reads_two_messages_of_one_network() {
     within_an_hour(|stage| {
         let to = ["postmaster@lists.example", "abuse@lists.example"];
-        let mut send = |client: Ipv4Addr, to| {
+        let send = |client: Ipv4Addr, to| {
             stage.from(client).mail("a@b.example", &[to], "Subject: x\r\n\r\nx")
         };
         assert!(to.iter().all(|to| send(NEAR, *to).starts_with(TAKEN)));
