@@ -337,13 +337,7 @@ impl ServerEvent<'_> {
             Self::WrongPassword { peer, user } => {
                 format!("wrong password: client=[{}], user={}", peer.ip(), Field(user))
             }
-            Self::PasswordRefused { peer, user, wait } => {
-                let (client, user, wait) = (peer.ip(), Field(user), wait.as_secs());
-                format!(
-                    "password not verified: client=[{client}], user={user}: too many were wrong, \
-                     again in {wait} s"
-                )
-            }
+            Self::PasswordRefused { peer, user, wait } => not_verified(peer, user, wait),
             Self::Reloaded { notices: [] } => "the configuration was reloaded".to_owned(),
             Self::Reloaded { notices } => {
                 format!("the configuration was reloaded: {}", notices.join("; "))
@@ -377,6 +371,15 @@ fn came_back(peer: SocketAddr, copy: Option<(&Address, &Address)>, kind: &str) -
         }
         None => format!("came back: client=[{client}]: {kind} that names no subscriber"),
     }
+}
+
+/// The line about a password that was not looked at.
+fn not_verified(peer: SocketAddr, user: &str, wait: Duration) -> String {
+    let (client, user, wait) = (peer.ip(), Field(user), wait.as_secs());
+    format!(
+        "password not verified: client=[{client}], user={user}: too many were wrong, again in \
+         {wait} s"
+    )
 }
 
 /// Milliseconds since 1970, by the system's clock.
