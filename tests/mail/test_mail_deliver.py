@@ -66,6 +66,22 @@ def process(*given: str, err: int = subprocess.PIPE) -> subprocess.Popen[str]:
     )
 
 
+def test_a_row_without_an_address_refuses_itself_alone(
+    command: Command, tmp_path: Path, message: Path
+) -> None:
+    """The others have the message, and the exit code says that one row is left."""
+    people = tmp_path / "list"
+    with small_internet(tmp_path, FAST) as net:
+        people.write_text("\n".join(["b.example", *net.subscribers, "c@"]), "utf-8")
+        done = command(*arguments(net, tmp_path, message, "--list", people, "--json"))
+        copies = net.copies
+    assert copies == dict.fromkeys(net.subscribers, 1)
+    said = [f"{people}:{line}" for line in (1, 2 + len(net.subscribers))]
+    assert [line.split(": ")[1] for line in done.err.splitlines()] == said
+    assert [row.split(": ")[0] for row in done.document["refused"]] == said
+    assert (done.code, done.document["delivered"]) == (1, len(net.subscribers))
+
+
 def test_everybody_has_it_once(command: Command, tmp_path: Path, message: Path) -> None:
     table = tmp_path / "list.csv"
     with small_internet(tmp_path, FAST) as net:
@@ -84,6 +100,7 @@ def test_everybody_has_it_once(command: Command, tmp_path: Path, message: Path) 
         "recipients": 5,
         "duplicates": 2,
         "suppressed": 0,
+        "refused": [],
         "message": 1,
         "delivered": 5,
         "seconds": document["seconds"],
@@ -247,7 +264,7 @@ def test_what_cannot_be_delivered(
         "nobody": b"Subject: x\n\nhello\n",
         "two": b"FROM : a@x.example\r\nfrom:b@x.example\r\n\r\nFrom: c@x.example\r\n",
         "unnamed": b"From: us:;\n\nhello\n",
-        "wrong": b"a@x.example\nb.example\n",
+        "wrong": b"# b\nb.example\n",
         "bad": b"[network]\nprot = 25\n",
     }
     for name, data in files.items():

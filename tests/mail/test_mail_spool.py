@@ -9,6 +9,7 @@ import pytest
 
 from conftest import Result
 from smallnet import small_internet
+from sojourn.mail.spools import HEADS, Queued
 
 Command = Callable[..., Result]
 
@@ -179,3 +180,14 @@ def test_many_who_wait_are_listed_plainly(command: Command, spool: Path) -> None
     assert lines[0].split()[:2] == ["waiting", "recipient"]
     assert sum("y.example" in line for line in lines) == 3000
     assert "3,004 waiting, for 3,004 recipients" in lines[-2]
+
+
+def test_no_age_is_negative():
+    """The clock may have been set back since a message was taken over."""
+    late = Queued(
+        message=1, sender=None, size_bytes=9, accepted_ms=90_000, open=0, deferred=1, failed=0,
+        ended=0, next_ms=95_000, held=0,
+    )  # fmt: skip
+    age = HEADS.index("age")
+    assert [late.cells(now)[age] for now in (10.0, 90.0, 91.0)] == ["0 ps", "0 ps", "1 s"]
+    assert late.cells(100.0)[HEADS.index("next try")] == "in 0 ps"

@@ -82,7 +82,7 @@ def test_by_file_and_elsewhere(server, tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("address\nann@x.example\nno address\n", "3: 'no address' is no address"),
+        ("address\n\nno address\n", "3: 'no address' is no address"),
         ("email\na@x.example\n", "1: no column 'email'"),
         ("list\nnews\n", "1: no column address"),
         ("address,state\na@x.example,gone\n", "2: state 'gone', expected suspended or left"),
@@ -95,6 +95,29 @@ def test_a_table_that_cannot_be_read_changes_nothing(server, tmp_path, text, exp
     file = tmp_path / "in.csv"
     file.write_text(text, "utf-8")
     assert f"{file}:{expected}" in change(server, "import", "--file", file, code=2)
+    assert refused(server) == {}
+
+
+def test_rows_are_refused_one_by_one(server, tmp_path):
+    """The good rows are taken, and all others are named."""
+    file = tmp_path / "in.csv"
+    bad = {
+        3: ("no address", "'no address' is no address"),
+        5: (f"{BOB},gone", "state 'gone', expected suspended or left"),
+        6: (f"{BOB},left,x", "3 cells, expected 2"),
+    }
+    good = {2: f"{ANN},left", 4: f"{CID},"}
+    lines = {1: "address,state", **good, **{line: text for line, (text, _) in bad.items()}}
+    file.write_text("".join(f"{lines[line]}\n" for line in sorted(lines)), "utf-8")
+    said = change(server, "import", "--file", file, "--list", LIST, code=1)
+    for line, (_, why) in bad.items():
+        assert f"{file}:{line}: {why}" in said
+    assert len(said.splitlines()) == len(bad)
+    assert refused(server) == {ANN: "5.7.1", CID: "5.2.1"}
+    people = tmp_path / "people"
+    people.write_text(f"{ANN}\nnobody\n{CID}\n@\n", "utf-8")
+    said = change(server, "resume", "--file", people, code=1)
+    assert [line.split(": ")[1] for line in said.splitlines()] == [f"{people}:2", f"{people}:4"]
     assert refused(server) == {}
 
 

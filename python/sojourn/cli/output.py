@@ -2,14 +2,14 @@
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from functools import wraps
 from pathlib import Path
 
 import click
 
-from sojourn._internal.errors import did_you_mean
+from sojourn._internal.errors import did_you_mean, one_line
 
 DONE, FAILED, REFUSED, PIPE_CLOSED = 0, 1, 2, 141
 
@@ -28,6 +28,12 @@ def emit(found: object, table: Callable[[], object], *, as_json: bool) -> None:
         document(found)
     else:
         table()
+
+
+def refused(rows: Sequence[str]) -> None:
+    """Say on standard error which rows of a file were not taken, a line for each."""
+    for row in rows:
+        click.echo(f"sojourn: {one_line(row)}", err=True)
 
 
 def document(found: object) -> None:

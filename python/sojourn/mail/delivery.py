@@ -54,6 +54,7 @@ class Delivered:
         recipients: of the message.
         duplicates: how often one of them stood in the list again.
         suppressed: how many get nothing, as the suppression list has them.
+        refused: rows of the list without an address, each with its line and why.
         message: its number in the spool, once it is there.
         delivered: how many have it now who had it not before.
         seconds: percentiles of the time since the message was accepted, until they had it.
@@ -68,6 +69,7 @@ class Delivered:
     recipients: int = 0
     duplicates: int = 0
     suppressed: int = 0
+    refused: tuple[str, ...] = ()
     message: int | None = None
     delivered: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -80,7 +82,7 @@ class Delivered:
     @property
     def complete(self) -> bool:
         """Whether all recipients have it."""
-        return not (self.failed or self.left)
+        return not (self.failed or self.left or self.refused)
 
     def resume(self) -> str:
         """The command that goes on where this ended."""
@@ -188,7 +190,7 @@ def deliver(
         if order is not None:
             list_ = order.subscribers
             done.recipients, done.duplicates = len(list_.addresses), list_.duplicates
-            done.suppressed = list_.suppressed
+            done.suppressed, done.refused = list_.suppressed, list_.refused
             done.message = server.submit(order.sender, list_.addresses, order.text)
         end = None if patience_s is None else monotonic() + patience_s
         with _bar(done.recipients or None) as show:

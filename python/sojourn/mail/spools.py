@@ -47,7 +47,7 @@ class Queued:
         return {**asdict(self), "left": self.left}
 
     def cells(self, now: float) -> list[str]:
-        """For a table; `now` in seconds since 1970."""
+        """For a table; `now` in seconds since 1970. No age is negative, as clocks are set back."""
         now_ms = now * 1000
         waiting = self.open + self.deferred - self.held
         due = "now" if self.failed or (self.open and waiting) else "-"
@@ -60,7 +60,7 @@ class Queued:
             f"{self.message:010X}",
             self.sender or "<>",
             *(f"{count:,}" for count in counts),
-            duration((now_ms - self.accepted_ms) * PS_PER_MS),
+            duration(max(now_ms - self.accepted_ms, 0) * PS_PER_MS),
             due,
         ]
 

@@ -3,7 +3,7 @@
 import csv
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sojourn._core import mail_address, mail_canonical
@@ -16,16 +16,21 @@ _HEADS = ("email", "e-mail", "address", "mail", "email address", "e-mail address
 
 @dataclass(frozen=True, slots=True)
 class Subscribers:
-    """Addresses in the order of their file, none twice."""
+    """Addresses in the order of their file, none twice.
+
+    `refused` has a text for each row without an address: its line, and why.
+    """
 
     addresses: list[str]
-    duplicates: int
+    duplicates: int = 0
     suppressed: int = 0
+    refused: tuple[str, ...] = ()
 
     def without(self, mailboxes: Collection[str]) -> "Subscribers":
         """Those whose mailbox is not among `mailboxes`, which are in canonical form."""
         kept = [it for it in self.addresses if mail_canonical(it) not in mailboxes]
-        return Subscribers(kept, self.duplicates, len(self.addresses) - len(kept))
+        suppressed = len(self.addresses) - len(kept)
+        return replace(self, addresses=kept, suppressed=suppressed)
 
 
 def read(path: Path, column: str | None = None) -> Subscribers:
@@ -33,40 +38,48 @@ def read(path: Path, column: str | None = None) -> Subscribers:
 
     One address a line; or a CSV table (comma, semicolon or tab), whose column is named, or is the
     one with a head like `email`, or the one whose first cell is an address. Blank lines, and lines
-    that begin with `#`, are nothing. Of several spellings of one mailbox the first counts.
+    that begin with `#`, are ignored. Of several spellings of one mailbox the first counts. A row
+    without an address is refused alone.
 
     Raises:
-        InputError: the file cannot be read; a line has no address, and why.
+        InputError: the file cannot be read, or no row has an address, and why.
     """
-    lines = _lines(path)
-    rows = _rows(path, lines, column)
     addresses: dict[str, str] = {}
+    refused: list[str] = []
     count = 0
-    for number, given in rows:
-        count += 1
+    for number, given in _rows(path, _lines(path), column, refused):
         try:
             addresses.setdefault(mail_canonical(given), mail_address(given))
+            count += 1
         except ValueError as error:
-            raise InputError(f"{path}:{number}: {given!r} is no address: {error}") from None
+            refused.append(f"{path}:{number}: {given!r} is no address: {error}")
     if not addresses:
-        raise InputError(f"{path}: no addresses in it")
-    return Subscribers(list(addresses.values()), count - len(addresses))
+        raise InputError("; ".join(refused) or f"{path}: no addresses in it")
+    return Subscribers(list(addresses.values()), count - len(addresses), refused=tuple(refused))
 
 
 def suppressed(path: Path) -> set[str]:
     """The mailboxes of a suppression list, or of any list of subscribers, in canonical form.
 
     Raises:
-        InputError: the file cannot be read; a line has no address, and why.
+        InputError: the file cannot be read, or a row has no address: such a row may be for one who
+            is to get no mail.
     """
-    return {mail_canonical(it) for it in read(path).addresses}
+    found = read(path)
+    if found.refused:
+        raise InputError("; ".join(found.refused))
+    return {mail_canonical(it) for it in found.addresses}
 
 
-def table(path: Path, heads: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def table(
+    path: Path, heads: Sequence[str], refused: list[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV table with the columns `heads`, of which `address` has to be there.
 
+    A row with more cells is added to `refused`: its line, and why.
+
     Raises:
-        InputError: the file cannot be read, or has other columns; a row has more cells.
+        InputError: the file cannot be read, or has other columns.
     """
     rows = csv.reader(_lines(path), strict=True)
     try:
@@ -77,8 +90,8 @@ def table(path: Path, heads: Sequence[str]) -> Iterator[tuple[int, dict[str, str
             raise InputError(f"{path}:1: no column address; expected {', '.join(heads)}")
         for row in rows:
             if len(row) > len(names):
-                raise InputError(f"{path}:{rows.line_num}: {len(row)} cells, expected {len(names)}")
-            if any(row):
+                refused.append(f"{path}:{rows.line_num}: {len(row)} cells, expected {len(names)}")
+            elif any(row):
                 cells = (cell.strip() for cell in row)
                 yield rows.line_num, {"address": "", **dict(zip(names, cells, strict=False))}
     except csv.Error as error:
@@ -103,8 +116,10 @@ def _lines(path: Path) -> list[str]:
         raise InputError(f"{path}:{line}: not UTF-8 text") from None
 
 
-def _rows(path: Path, lines: Sequence[str], column: str | None) -> Iterator[tuple[int, str]]:
-    """Line numbers and what stands for an address there."""
+def _rows(
+    path: Path, lines: Sequence[str], column: str | None, refused: list[str]
+) -> Iterator[tuple[int, str]]:
+    """Line numbers and what stands for an address there; rows without that column are `refused`."""
     told = [(n, line.strip("\r\n \t")) for n, line in enumerate(lines, start=1)]
     told = [(n, line) for n, line in told if line and not line.startswith("#")]
     if not told:
@@ -125,10 +140,10 @@ def _rows(path: Path, lines: Sequence[str], column: str | None) -> Iterator[tupl
         for row in table:
             number = numbers[table.line_num - 1]
             if len(row) <= place:
-                raise InputError(
-                    f"{path}:{number}: {len(row)} columns, the address is in number {place + 1}"
-                )
-            yield number, row[place].strip()
+                why = f"{len(row)} columns, the address is in number {place + 1}"
+                refused.append(f"{path}:{number}: {why}")
+            else:
+                yield number, row[place].strip()
     except csv.Error as error:
         raise InputError(f"{path}:{numbers[table.line_num - 1]}: not CSV: {error}") from None
 

@@ -2,7 +2,7 @@
 
 import csv
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TextIO, TypeAlias
@@ -126,53 +126,63 @@ def write(file: TextIO, found: Sequence[dict[str, str]]) -> None:
     table.writerows(found)
 
 
-def load(config: Path, lists: Sequence[str], path: Path) -> int:
-    """Enter a suppression list, all of it or nothing; how many got mail before.
+def load(config: Path, lists: Sequence[str], path: Path) -> tuple[int, list[str]]:
+    """Enter a suppression list; how many got mail before, and the rows that cannot be read.
 
     It is CSV with a column `address`. The columns `list`, `state` (suspended or left), `date`
     (ISO 8601), `status` and `reason` may be missing: a row without list counts for `lists`, or all
-    of the server's; without state it suspends; without date it counts from now on.
+    of the server's; without state it suspends; without date it counts from now on. A row that
+    cannot be read is refused alone, with its line and why.
 
     Raises:
-        InputError: the file cannot be read, or a row cannot be: its line and why.
+        InputError: the file or all of its rows cannot be read.
         SpecError: the configuration has what no server can be set to.
     """
     known = serving.settings(config, []).lists
     given = _lists(config, known, lists)
-    found = list(_read(path, known, given))
+    refused: list[str] = []
+    found: list[_Row] = []
+    now = int(time.time())
+    for line, row in subscribers.table(path, HEADS, refused):
+        try:
+            found += _entries(row, known, given, now)
+        except ValueError as error:
+            refused.append(f"{path}:{line}: {error}")
+    if refused and not found:
+        raise InputError("; ".join(refused))
     try:
-        return suppress_subscribers(serving.book(config), found)
+        return suppress_subscribers(serving.book(config), found), refused
     except (MailError, ValueError) as error:
         raise InputError(str(error)) from None
 
 
-def _read(path: Path, known: Sequence[str], given: Sequence[str]) -> Iterable[_Row]:
-    now = int(time.time())
+def _entries(
+    row: dict[str, str], known: Sequence[str], given: Sequence[str], now: int
+) -> list[_Row]:
+    """What a row says, for each list that it counts for; a ValueError if it cannot be read."""
+    try:
+        address = mail_address(row["address"])
+    except ValueError as error:
+        raise ValueError(f"{row['address']!r} is no address: {error}") from None
+    state = row.get("state") or "suspended"
+    if state not in STATES:
+        raise ValueError(f"state {state!r}, expected suspended or left")
+    date = row.get("date")
+    since = _seconds(date) if date else now
     names = {list_.lower(): list_ for list_ in known}
-    for line, row in subscribers.table(path, HEADS):
-        where = f"{path}:{line}"
-        try:
-            address = mail_address(row["address"])
-        except ValueError as error:
-            raise InputError(f"{where}: {row['address']!r} is no address: {error}") from None
-        state = row.get("state") or "suspended"
-        if state not in STATES:
-            raise InputError(f"{where}: state {state!r}, expected suspended or left")
-        date = row.get("date")
-        since = _seconds(where, date) if date else now
-        list_ = row.get("list")
-        if list_ and list_.lower() not in names:
-            raise InputError(f"{where}: no list {list_!r}{did_you_mean(list_, known)}")
-        for name in [names[list_.lower()]] if list_ else given:
-            status, why = row.get("status") or None, row.get("reason") or "imported"
-            yield name, address, state == "left", since, status, why
+    list_ = row.get("list")
+    if list_ and list_.lower() not in names:
+        raise ValueError(f"no list {list_!r}{did_you_mean(list_, known)}")
+    status, why = row.get("status") or None, row.get("reason") or "imported"
+    chosen = [names[list_.lower()]] if list_ else given
+    return [(name, address, state == "left", since, status, why) for name in chosen]
 
 
-def _seconds(where: str, text: str) -> int:
+def _seconds(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{where}: date {text!r}, expected one such as 2026-11-28") from None
+        raise ValueError(f"date {text!r}, expected one such as 2026-11-28") from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return int(moment.timestamp())
 

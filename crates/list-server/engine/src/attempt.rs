@@ -46,7 +46,8 @@ impl Attempt {
     }
 
     /// That it did not succeed, at this time and for this reason.
-    pub(super) fn obstacle(&self, at: Moment, reason: Reason) -> Obstacle {
+    pub(super) fn obstacle(&self, at: Moment, reason: &Reason) -> Obstacle {
+        let reason = fitted(reason, Outcome::Deferred);
         Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
     }
 
@@ -58,9 +59,19 @@ impl Attempt {
         reason: &Reason,
         effects: &mut Vec<Effect>,
     ) {
-        let (Attempt { relay, delays, took }, reason) = (self.clone(), reason.clone());
+        let (Attempt { relay, delays, took }, reason) = (self.clone(), fitted(reason, outcome));
         effects.push(Effect::Log(Entry::Attempt { task, relay, delays, took, outcome, reason }));
     }
+}
+
+/// With the class of status that belongs to what came of it (RFC 3463 section 2): a host may refuse
+/// for good what is tried again, or reply with a code that has no class.
+fn fitted(reason: &Reason, outcome: Outcome) -> Reason {
+    reason.of_class(match outcome {
+        Outcome::Delivered => 2,
+        Outcome::Deferred => 4,
+        Outcome::Failed => 5,
+    })
 }
 
 /// Those of one transaction, and of transactions close to each other, come back together.

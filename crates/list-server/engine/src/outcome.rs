@@ -357,7 +357,7 @@ impl Engine {
         let due = gathered(now + wait);
         self.set_aside(task, due);
         let deferral = Deferral { times, first, due };
-        let obstacle = Box::new(by.obstacle(now, reason.clone()));
+        let obstacle = Box::new(by.obstacle(now, reason));
         self.journal.push(now, Record::Deferred(task, deferral, obstacle));
         Outcome::Deferred
     }

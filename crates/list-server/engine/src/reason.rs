@@ -42,6 +42,14 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// With another class of status.
+    pub(super) fn of_class(&self, class: u8) -> Reason {
+        let Enhanced(_, subject, detail) = self.status;
+        Reason { status: Enhanced(class, subject, detail), text: Arc::clone(&self.text) }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.status, self.text)

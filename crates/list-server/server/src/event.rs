@@ -269,6 +269,15 @@ pub enum ServerEvent<'a> {
         /// The client.
         peer: SocketAddr,
     },
+    /// Something took its part of an hourly bound, or found it reached.
+    Bounded {
+        /// The bound's name.
+        bound: &'static str,
+        /// How many.
+        number: u64,
+        /// Whether they were taken; else they were refused.
+        taken: bool,
+    },
     /// A connection with the page to unsubscribe was closed, as there were too many.
     PageFull {
         /// The client.
@@ -289,11 +298,12 @@ impl ServerEvent<'_> {
             | Self::HostDown(..)
             | Self::DomainDown(..)
             | Self::Failure { .. }
+            | Self::Bounded { .. }
             | Self::Trouble(_)
             | Self::CameBack { is_told: true, .. } => return None,
             Self::CameBack { peer, copy, kind, .. } => came_back(peer, copy, kind),
             Self::Taken { message, peer, user, sender, size, recipients } => {
-                let user = user.map_or(String::new(), |user| format!(", user={}", Plain(user)));
+                let user = user.map_or(String::new(), |user| format!(", user={}", Field(user)));
                 let (id, client) = (QueueId(message), peer.ip());
                 let sender = sender.map_or("", Address::as_str);
                 format!(
@@ -325,15 +335,9 @@ impl ServerEvent<'_> {
                 format!("asked to confirm leaving: list=<{list}>, to=<{subscriber}>")
             }
             Self::WrongPassword { peer, user } => {
-                format!("wrong password: client=[{}], user={}", peer.ip(), Plain(user))
+                format!("wrong password: client=[{}], user={}", peer.ip(), Field(user))
             }
-            Self::PasswordRefused { peer, user, wait } => {
-                let (client, user, wait) = (peer.ip(), Plain(user), wait.as_secs());
-                format!(
-                    "password not verified: client=[{client}], user={user}: too many were wrong, \
-                     again in {wait} s"
-                )
-            }
+            Self::PasswordRefused { peer, user, wait } => not_verified(peer, user, wait),
             Self::Reloaded { notices: [] } => "the configuration was reloaded".to_owned(),
             Self::Reloaded { notices } => {
                 format!("the configuration was reloaded: {}", notices.join("; "))
@@ -369,6 +373,15 @@ fn came_back(peer: SocketAddr, copy: Option<(&Address, &Address)>, kind: &str) -
     }
 }
 
+/// The line about a password that was not looked at.
+fn not_verified(peer: SocketAddr, user: &str, wait: Duration) -> String {
+    let (client, user, wait) = (peer.ip(), Field(user), wait.as_secs());
+    format!(
+        "password not verified: client=[{client}], user={user}: too many were wrong, again in \
+         {wait} s"
+    )
+}
+
 /// Milliseconds since 1970, by the system's clock.
 pub(crate) fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -402,6 +415,16 @@ struct Plain<'a>(&'a str);
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plain(&self.0.chars().take(500).collect::<String>()))
+    }
+}
+
+/// A text of a client as the value of one field: U+FFFD also stands for what could end the value.
+struct Field<'a>(&'a str);
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = |c: char| c.is_whitespace() || ",:;=<>()[]\"".contains(c);
+        f.write_str(&Plain(self.0).to_string().replace(ends, "\u{fffd}"))
     }
 }
 

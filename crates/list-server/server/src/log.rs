@@ -1,14 +1,15 @@
 //! The log, line by line as Postfix writes it.
 
 use crate::event::{Observer, QueueId, ServerEvent, unix_ms};
+use crate::hourly::{Amount, Window};
 use sojourn_core::Span;
 use sojourn_mail_engine::{Operation, Outcome, Relay};
 use sojourn_smtp::{Address, plain};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Result, Write};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -221,35 +222,30 @@ impl<W: Write> Write for Lines<W> {
     }
 }
 
-/// Passes on at most [`MOST`] events a minute of each kind that any client can cause, and then how
-/// many more there were.
+/// Passes on at most [`MOST`] events a minute of each kind that any client can cause, a tenth of them
+/// from one network, and then how many more there were.
 pub(crate) struct EventLimiter<O> {
     inner: O,
-    /// For each kind the minute that began with the first event after the last one.
-    minutes: BTreeMap<&'static str, Minute>,
+    minute: Window<&'static str>,
+    /// What was left out of it, by kind.
+    left_out: BTreeMap<&'static str, u64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Minute {
-    began: Instant,
-    happened: u64,
-}
+const MOST: usize = 100;
+const MINUTE: i64 = 60;
 
-const MOST: u64 = 10;
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// The kind of an event that any client can cause; what an operator's lists and submitters cause is
-/// passed on whole.
-fn kind(event: &ServerEvent<'_>) -> Option<&'static str> {
-    match event {
-        ServerEvent::NotTaken { .. } => Some("not taken"),
-        ServerEvent::PasswordRefused { .. } => Some("password not verified"),
-        ServerEvent::WrongPassword { .. } => Some("wrong password"),
-        ServerEvent::GaveWay { .. } => Some("gave way"),
-        ServerEvent::TooMany { .. } => Some("too many sessions"),
-        ServerEvent::Unverified { .. } => Some("not verified"),
-        ServerEvent::CameBack { is_told: false, .. } => Some("came back"),
-        ServerEvent::PageFull { .. } => Some("page to unsubscribe full"),
+/// The kind and the client of an event that any client can cause; what an operator's lists and
+/// submitters cause is passed on whole.
+fn kind(event: &ServerEvent<'_>) -> Option<(&'static str, SocketAddr)> {
+    match *event {
+        ServerEvent::NotTaken { peer, .. } => Some(("not taken", peer)),
+        ServerEvent::PasswordRefused { peer, .. } => Some(("password not verified", peer)),
+        ServerEvent::WrongPassword { peer, .. } => Some(("wrong password", peer)),
+        ServerEvent::GaveWay { peer } => Some(("gave way", peer)),
+        ServerEvent::TooMany { peer } => Some(("too many sessions", peer)),
+        ServerEvent::Unverified { peer, .. } => Some(("not verified", peer)),
+        ServerEvent::CameBack { peer, is_told: false, .. } => Some(("came back", peer)),
+        ServerEvent::PageFull { peer } => Some(("page to unsubscribe full", peer)),
         // Those of delivery; those whose lines are limited where they are made, once a subscriber and
         // day or in time; and those that only submitters and operators cause.
         _ => None,
@@ -258,43 +254,34 @@ fn kind(event: &ServerEvent<'_>) -> Option<&'static str> {
 
 impl<O: Observer> EventLimiter<O> {
     pub(crate) fn new(inner: O) -> EventLimiter<O> {
-        EventLimiter { inner, minutes: BTreeMap::new() }
+        EventLimiter { inner, minute: Window::of_seconds(MINUTE), left_out: BTreeMap::new() }
     }
 
-    fn notice_at(&mut self, now: Instant, unix_ms: i64, event: &ServerEvent<'_>) {
-        let Some(kind) = kind(event) else { return self.inner.notice(unix_ms, event) };
-        self.end_minutes(unix_ms, |began| now.saturating_duration_since(began) >= MINUTE);
-        let minute = self.minutes.entry(kind).or_insert(Minute { began: now, happened: 0 });
-        minute.happened += 1;
-        if minute.happened <= MOST {
-            self.inner.notice(unix_ms, event);
-        }
-    }
-
-    /// Reports what was left out in minutes that are over.
-    fn end_minutes(&mut self, unix_ms: i64, is_over: impl Fn(Instant) -> bool) {
-        let mut left_out = Vec::new();
-        self.minutes.retain(|what, minute| {
-            let over = is_over(minute.began);
-            if over && minute.happened > MOST {
-                left_out.push((*what, minute.happened - MOST));
+    /// Reports what was left out of a minute that is over.
+    fn turn(&mut self, unix_ms: i64) {
+        if self.minute.turn(unix_ms / 1000) {
+            for (what, count) in std::mem::take(&mut self.left_out) {
+                self.inner.notice(unix_ms, &ServerEvent::LeftOut { what, count });
             }
-            !over
-        });
-        for (what, count) in left_out {
-            self.inner.notice(unix_ms, &ServerEvent::LeftOut { what, count });
         }
     }
 }
 
 impl<O: Observer> Observer for EventLimiter<O> {
     fn notice(&mut self, unix_ms: i64, event: &ServerEvent<'_>) {
-        self.notice_at(Instant::now(), unix_ms, event);
+        self.turn(unix_ms);
+        if let Some((kind, peer)) = kind(event) {
+            let wanted = [(kind, Amount::of(1, 0), Amount::of(MOST, 0))];
+            if self.minute.take(unix_ms / 1000, Some(peer.ip()), &wanted).is_err() {
+                *self.left_out.entry(kind).or_default() += 1;
+                return;
+            }
+        }
+        self.inner.notice(unix_ms, event);
     }
 
     fn pause(&mut self) {
-        let now = Instant::now();
-        self.end_minutes(unix_ms(), |began| now.saturating_duration_since(began) >= MINUTE);
+        self.turn(unix_ms());
         self.inner.pause();
     }
 }
@@ -305,36 +292,34 @@ mod tests {
     use crate::event::Recorded;
 
     #[test]
-    fn ten_a_minute_and_how_many_more() {
+    fn ten_a_minute_from_one_network_and_how_many_more() {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let mut limiter = EventLimiter::new(Recorded(Arc::clone(&heard)));
-        let began = Instant::now();
-        let peer = "192.0.2.1:25".parse().unwrap();
+        let peer = |network: u8| SocketAddr::from(([192, 0, network, 1], 25));
+        let lines = || std::mem::take(&mut *heard.lock().unwrap());
         for n in 0..4221 {
-            limiter.notice_at(
-                began + Duration::from_millis(n * 14),
-                0,
-                &ServerEvent::TooMany { peer },
-            );
+            limiter.notice(n * 14, &ServerEvent::TooMany { peer: peer(2) });
         }
-        // Other kinds have other minutes.
-        limiter.notice_at(began, 0, &ServerEvent::GaveWay { peer });
-        assert_eq!(heard.lock().unwrap().len(), 11);
-        let later = began + MINUTE;
-        limiter.notice_at(later, 0, &ServerEvent::TooMany { peer });
-        let lines = std::mem::take(&mut *heard.lock().unwrap());
+        assert_eq!(lines(), ["too many sessions: client=[192.0.2.1]"; 10]);
+        // Other kinds and other networks have theirs, up to the bound of all.
+        limiter.notice(0, &ServerEvent::GaveWay { peer: peer(2) });
+        for network in 3..20 {
+            (0..11).for_each(|_| limiter.notice(0, &ServerEvent::TooMany { peer: peer(network) }));
+        }
+        assert_eq!(lines().len(), 1 + 90);
+        limiter.notice(60_000, &ServerEvent::TooMany { peer: peer(2) });
         assert_eq!(
-            lines[11..],
+            lines(),
             [
-                "too many sessions: and 4,211 more in the last minute",
+                "too many sessions: and 4,308 more in the last minute",
                 "too many sessions: client=[192.0.2.1]"
             ]
         );
         // Where nothing follows, time itself ends a minute.
-        (0..10).for_each(|_| limiter.notice_at(later, 0, &ServerEvent::TooMany { peer }));
-        limiter.end_minutes(0, |_| true);
-        limiter.end_minutes(0, |_| true);
-        let lines = heard.lock().unwrap();
+        (0..10).for_each(|_| limiter.notice(60_000, &ServerEvent::TooMany { peer: peer(2) }));
+        limiter.pause();
+        limiter.pause();
+        let lines = lines();
         assert_eq!(lines.len(), 10);
         assert_eq!(lines[9], "too many sessions: and 1 more in the last minute");
     }

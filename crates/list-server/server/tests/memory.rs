@@ -158,7 +158,7 @@ fn a_server() {
         ("trusted", Value::List(vec![text("192.0.2.0/24")])),
         ("postmaster", text("root@[127.0.0.9]")),
         ("memory", memory),
-        ("octets_hourly", text("100GB")),
+        ("hourly", table(&[("octets", text("100GB"))])),
     ];
     all.set("reception", table(&rules));
     let settings = Serving::read_table(&all).unwrap_or_else(|it| panic!("{it:?}"));

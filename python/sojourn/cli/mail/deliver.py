@@ -60,7 +60,9 @@ def deliver(
     Returns when each recipient has it or never will. Ctrl-C leaves the rest in the spool: the same
     command with only --spool goes on.
 
-    The exit code is 0 when all recipients have it, 1 when one has not.
+    A row of --list that has no address is refused alone.
+
+    The exit code is 0 when all recipients have it, 1 when one has not or a row was refused.
     """
     from sojourn._internal.units import PS_PER_S, picoseconds
     from sojourn.mail import delivery
@@ -83,6 +85,7 @@ def deliver(
         patience_s=patience_s,
         say=lambda notice: click.echo(f"sojourn: {notice}", err=True),
     )
+    output.refused(done.refused)
     output.emit({**asdict(done), "spool": str(spool)}, lambda: _say(done), as_json=as_json)
     if done.interrupted:
         raise Interrupted(_left(done))

@@ -1,6 +1,7 @@
 """`sojourn mail list`: whose mail comes back, who is suspended and why, and changes by hand."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +13,7 @@ from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.cli import options, output
 
 if TYPE_CHECKING:
+    from sojourn.mail.subscribers import Subscribers
     from sojourn.mail.suppression import Verb
 
 _DAY = len("2026-11-22")
@@ -82,9 +84,9 @@ def list_(
     --list (all lists without it); resume also takes --provider and --fault.
 
     export writes a suppression list to --file: who is suspended or has left, since when and why.
-    import enters one, all of it or nothing.
+    import enters one. A row that cannot be read is refused alone, here and in other files.
 
-    The exit code is 1 when nothing was changed.
+    The exit code is 1 when nothing was changed, or a row of the file was refused.
     """
     if verb not in _VERBS:
         raise InputError(f"no verb {verb!r}{did_you_mean(verb, _VERBS)}")
@@ -110,10 +112,11 @@ def list_(
         return
     people = _chosen(config, verb, lists, addresses, file, providers, faults)
     if verb == "erase" and not yes:
-        _confirm(len(people))
+        _confirm(len(people.addresses))
     from sojourn.mail import suppression
 
-    _say(suppression.change(config, cast("Verb", verb), lists, people), _DONE[verb], as_json)
+    changed = suppression.change(config, cast("Verb", verb), lists, people.addresses)
+    _say(changed, _DONE[verb], people.refused, as_json=as_json)
 
 
 def _chosen(  # noqa: PLR0917
@@ -124,7 +127,7 @@ def _chosen(  # noqa: PLR0917
     file: Path | None,
     providers: tuple[str, ...],
     faults: tuple[str, ...],
-) -> list[str]:
+) -> "Subscribers":
     """The subscribers to change."""
     from sojourn.mail import subscribers, suppression
 
@@ -135,8 +138,11 @@ def _chosen(  # noqa: PLR0917
         others = ", --provider or --fault" if verb == "resume" else ""
         raise InputError(f"{verb}: expected one of --address, --file{others}")
     if groups:
-        return suppression.suspended(config, lists, providers, faults)
-    return list(addresses) if file is None else subscribers.read(file).addresses
+        found = suppression.suspended(config, lists, providers, faults)
+        return subscribers.Subscribers(found)
+    if file is None:
+        return subscribers.Subscribers(list(addresses))
+    return subscribers.read(file)
 
 
 def _confirm(number: int) -> None:
@@ -152,22 +158,24 @@ def _table(config: Path, verb: str, lists: tuple[str, ...], file: Path, *, as_js
     from sojourn.mail import suppression
 
     if verb == "import":
-        _say(suppression.load(config, lists, file), "suspended or unsubscribed", as_json)
+        changed, refused = suppression.load(config, lists, file)
+        _say(changed, "suspended or unsubscribed", refused, as_json=as_json)
     elif file != Path("-"):
-        _say(suppression.export(config, lists, file), "written", as_json)
+        _say(suppression.export(config, lists, file), "written", (), as_json=as_json)
     else:
         suppression.write(sys.stdout, suppression.rows(config, lists))
 
 
-def _say(number: int, done: str, as_json: bool) -> None:
+def _say(number: int, done: str, refused: Sequence[str], *, as_json: bool) -> None:
     from sojourn._internal.terminal import print_lines
     from sojourn._internal.units import count
 
     if as_json:
-        output.document({"changed": number})
+        output.document({"changed": number, "refused": list(refused)})
     else:
         print_lines([f"{count(number, 'subscriber')} {done}"])
-    if not number:
+    output.refused(refused)
+    if refused or not number:
         raise click.exceptions.Exit(output.FAILED)
 
 

@@ -72,7 +72,7 @@
 
   function show(state) {
     const { now_ms: now, totals, queue, sessions, stragglers, down } = state;
-    const ago = (ms) => duration((now - ms) / 1000);
+    const ago = (ms) => duration(Math.max(now - ms, 0) / 1000);
     tiles([
       ["delivered", whole.format(totals.delivered)],
       ["in the last minute", whole.format(lastMinute())],

@@ -22,9 +22,6 @@ parameters! {
         pub threshold: f64 = 5.0,
         /// Whether a last message asks first: only its bounce suspends.
         pub probe: bool = true,
-        /// How many of these are sent in an hour, for all lists together. If this is small, many dead
-        /// addresses wait for theirs, and are mailed meanwhile.
-        pub probes_hourly: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
         /// A file with rules by which replies show whose fault a failure is; they come before those
         /// built in.
         pub faults: Option<String>,

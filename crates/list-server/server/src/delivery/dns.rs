@@ -5,7 +5,6 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{
     ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
 };
-use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
@@ -35,6 +34,8 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 /// kept of each: a domain may name thousands, and each would be two questions.
 const EXCHANGES: usize = 20;
 const ADDRESSES: usize = 20;
+/// Aliases (CNAME) that are followed from a name. More are a loop, or as good as one.
+const ALIASES: usize = 8;
 /// How long an answer holds of which a part is missing.
 const PARTIAL: Duration = Duration::from_secs(60);
 
@@ -75,16 +76,16 @@ impl Names {
         let _turn = self.domains.acquire().await;
         let Some(name) = absolute(domain) else { return Answer::NoSuchDomain };
         match self.ask(name.clone(), RecordType::MX).await {
-            Ok(answer) => {
-                let exchanges = answer.answers().iter().filter_map(|record| match &record.data {
-                    RData::MX(mx) => Some((mx.preference, mx.exchange.clone())),
+            Ok((records, until)) => {
+                let exchanges = records.into_iter().filter_map(|record| match record {
+                    RData::MX(mx) => Some((mx.preference, mx.exchange)),
                     _ => None,
                 });
                 let exchanges: Vec<_> = exchanges.collect();
                 match &exchanges[..] {
                     [] => self.own_addresses(domain, name).await,
                     [(_, exchange)] if exchange.is_root() => Answer::NoMail,
-                    _ => self.exchanges(exchanges, answer.valid_until()).await,
+                    _ => self.exchanges(exchanges, until).await,
                 }
             }
             Err(error) => match negative(&error) {
@@ -108,9 +109,52 @@ impl Names {
         }
     }
 
-    async fn ask(&self, name: Name, kind: RecordType) -> Result<Lookup, NetError> {
+    /// The records of `name`, or of what it is an alias for, and until when they hold. Records of
+    /// other names in the answer are not taken: anyone may put them there.
+    async fn ask(
+        &self,
+        mut name: Name,
+        kind: RecordType,
+    ) -> Result<(Vec<RData>, Instant), NetError> {
+        for _ in 0..ALIASES {
+            let (own, until) = self.ask_once(&name, kind).await?;
+            if !own.is_empty() {
+                return Ok((own, until));
+            }
+            let Some(target) = self.alias(&name).await else { break };
+            name = target;
+        }
+        Ok((Vec::new(), Instant::now() + PARTIAL))
+    }
+
+    /// The records of this kind that have this very name.
+    async fn ask_once(
+        &self,
+        name: &Name,
+        kind: RecordType,
+    ) -> Result<(Vec<RData>, Instant), NetError> {
         let _socket = self.questions.acquire().await;
-        self.resolver.lookup(name, kind).await
+        let answer = self.resolver.lookup(name.clone(), kind).await?;
+        let own = answer.answers().iter().filter(|it| it.name == *name && it.record_type() == kind);
+        Ok((own.map(|it| it.data.clone()).collect(), answer.valid_until()))
+    }
+
+    /// What the name is an alias for.
+    async fn alias(&self, name: &Name) -> Option<Name> {
+        let (records, _) = self.ask_once(name, RecordType::CNAME).await.ok()?;
+        records.into_iter().find_map(|record| match record {
+            RData::CNAME(target) => Some(target.0),
+            _ => None,
+        })
+    }
+
+    /// Whether the aliases from this name on have no end.
+    async fn is_loop(&self, mut name: Name) -> bool {
+        for _ in 0..ALIASES {
+            let Some(target) = self.alias(&name).await else { return false };
+            name = target;
+        }
+        true
     }
 
     async fn exchanges(&self, exchanges: Vec<(u16, Name)>, mut until: Instant) -> Answer {
@@ -159,9 +203,9 @@ impl Names {
         let (mut no_such_name, mut failed) = (false, None);
         for answer in [v4, v6].into_iter().flatten() {
             match answer {
-                Ok(answer) => {
-                    until = until.min(answer.valid_until());
-                    let given = answer.answers().iter().filter_map(|record| match &record.data {
+                Ok((records, at)) => {
+                    until = until.min(at);
+                    let given = records.into_iter().filter_map(|record| match record {
                         RData::A(a) => Some(IpAddr::V4(a.0)),
                         RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
                         _ => None,
@@ -178,6 +222,10 @@ impl Names {
         match failed {
             _ if !addresses.is_empty() => Found::Addresses(addresses, until),
             Some(why) => Found::Failed(why),
+            // It may be mended, so mail waits for that.
+            None if !no_such_name && self.is_loop(name).await => {
+                Found::Failed("the name servers answer with a loop of aliases (CNAME)".into())
+            }
             None => Found::Nothing { no_such_name },
         }
     }
@@ -233,63 +281,137 @@ fn left(until: Instant) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hickory_resolver::proto::op::Message;
+    use hickory_resolver::proto::rr::Record;
+    use hickory_resolver::proto::rr::rdata::{A, CNAME, MX};
     use sojourn_core::parameters::defaults;
     use std::net::UdpSocket;
 
-    const MX: u8 = 15;
-
-    /// A question as it came, and who asked.
-    struct Question(Vec<u8>, SocketAddr);
-
-    impl Question {
-        /// The next one on `wire`.
-        fn next(wire: &UdpSocket) -> Question {
-            let mut octets = [0; 512];
-            let (_, asker) = wire.recv_from(&mut octets).unwrap();
-            let root = octets[12..].iter().position(|octet| *octet == 0).unwrap();
-            Question(octets[..12 + root + 5].to_vec(), asker)
-        }
-
-        fn is_mx(&self) -> bool {
-            self.0[self.0.len() - 3] == MX
-        }
-
-        /// Answers (RFC 1035 section 4.1): so many mail hosts, or that there is nothing.
-        fn answer(self, wire: &UdpSocket, hosts: u8) {
-            let Question(mut answer, asker) = self;
-            answer[2..12].copy_from_slice(&[0x85, 0x80, 0, 1, 0, hosts, 0, 0, 0, 0]);
-            for host in 0..hosts {
-                // Of the name that was asked for: MX, IN, 60 s, 8 octets, preference, name.
-                answer.extend([0xc0, 12, 0, MX, 0, 1, 0, 0, 0, 60, 0, 8, 0, host]);
-                answer.extend([3, b'h', b'a' + host / 10, b'0' + host % 10, 0xc0, 12]);
-            }
-            wire.send_to(&answer, asker).unwrap();
-        }
+    fn name(text: &str) -> Name {
+        Name::from_ascii(text).unwrap()
     }
 
-    /// What asks the name server on the socket that comes with it.
-    fn asking() -> (Names, UdpSocket) {
+    fn record(owner: &str, data: RData) -> Record {
+        Record::from_rdata(name(owner), 60, data)
+    }
+
+    fn mx(owner: &str, preference: u16, exchange: &str) -> Record {
+        record(owner, RData::MX(MX::new(preference, name(exchange))))
+    }
+
+    fn alias(owner: &str, target: &str) -> Record {
+        record(owner, RData::CNAME(CNAME(name(target))))
+    }
+
+    fn address(owner: &str, last: u8) -> Record {
+        record(owner, RData::A(A::new(192, 0, 2, last)))
+    }
+
+    /// What asks a name server whose answers are those of `zone`; there is nothing where it has none.
+    fn asking(zone: impl Fn(&str, RecordType) -> Vec<Record> + Send + 'static) -> Names {
         let wire = UdpSocket::bind("127.0.0.1:0").unwrap();
         let resolvers = vec![wire.local_addr().unwrap()];
-        let network = Network { resolvers, ..defaults() };
-        (Names::new(&network).unwrap(), wire)
+        std::thread::spawn(move || {
+            loop {
+                let mut octets = [0; 512];
+                let (size, asker) = wire.recv_from(&mut octets).unwrap();
+                let question = Message::from_vec(&octets[..size]).unwrap();
+                let metadata = question.metadata;
+                let mut answer = Message::response(metadata.id, metadata.op_code);
+                answer.metadata.recursion_available = true;
+                answer.queries.clone_from(&question.queries);
+                let query = &question.queries[0];
+                answer.answers = zone(&query.name().to_ascii(), query.query_type());
+                wire.send_to(&answer.to_vec().unwrap(), asker).unwrap();
+            }
+        });
+        Names::new(&Network { resolvers, ..defaults() }).unwrap()
+    }
+
+    /// The names of the hosts, and the last octets of their addresses.
+    fn hosts(answer: &Answer) -> Vec<(&str, Vec<String>)> {
+        let Answer::Hosts { hosts, .. } = answer else { panic!("{answer:?}") };
+        let of = |host: &MailHost| host.addresses.iter().map(ToString::to_string).collect();
+        hosts.iter().map(|host| (&*host.name, of(host))).collect()
     }
 
     #[tokio::test]
     async fn hosts_that_nobody_asked_for_may_have_addresses() {
-        for (hosts, expected) in [
+        for (number, expected) in [
             (20, Answer::NoMail),
             (21, Answer::Failed("none of the best 20 mail hosts has an address".into())),
         ] {
-            let (names, wire) = asking();
-            std::thread::spawn(move || {
-                loop {
-                    let question = Question::next(&wire);
-                    let hosts = if question.is_mx() { hosts } else { 0 };
-                    question.answer(&wire, hosts);
-                }
+            let names = asking(move |_, kind| {
+                let numbers = 0..if kind == RecordType::MX { number } else { 0 };
+                let one = |it| mx("there.example.", it, &format!("h{it}.there.example."));
+                numbers.map(one).collect()
             });
             assert_eq!(names.look_up("there.example").await, expected);
+        }
+    }
+
+    /// An answer may have records of any names: those of others are not taken.
+    #[tokio::test]
+    async fn records_of_other_names_are_not_taken() {
+        let names = asking(|owner, kind| match (owner, kind) {
+            ("x.example.", RecordType::MX) => {
+                vec![mx("y.example.", 0, "evil.example."), mx("X.example.", 10, "m.x.example.")]
+            }
+            ("m.x.example.", RecordType::A) => {
+                vec![address("m.x.example.", 1), address("other.example.", 66)]
+            }
+            ("evil.example.", RecordType::A) => vec![address("evil.example.", 66)],
+            // Only of another name: as if there were none, so the domain is its own host.
+            ("z.example.", RecordType::MX) => vec![mx("y.example.", 0, "evil.example.")],
+            ("z.example.", RecordType::A) => vec![address("z.example.", 2)],
+            _ => Vec::new(),
+        });
+        let answer = names.look_up("x.example").await;
+        assert_eq!(hosts(&answer), [("m.x.example", vec!["192.0.2.1".to_owned()])]);
+        let answer = names.look_up("z.example").await;
+        assert_eq!(hosts(&answer), [("z.example", vec!["192.0.2.2".to_owned()])]);
+    }
+
+    /// Aliases are followed, in one answer or in several, and from the cache as well.
+    #[tokio::test]
+    async fn aliases_lead_to_their_hosts() {
+        let names = asking(|owner, kind| match (owner, kind) {
+            ("a.example.", RecordType::MX) => vec![
+                alias("a.example.", "b.example."),
+                mx("b.example.", 10, "m.example."),
+                mx("y.example.", 0, "evil.example."),
+            ],
+            ("c.example.", RecordType::MX | RecordType::CNAME) => {
+                vec![alias("c.example.", "b.example.")]
+            }
+            ("a.example.", RecordType::CNAME) => vec![alias("a.example.", "b.example.")],
+            ("b.example.", RecordType::MX) => vec![mx("b.example.", 10, "m.example.")],
+            ("m.example." | "evil.example.", RecordType::A) => vec![address(owner, 1)],
+            _ => Vec::new(),
+        });
+        for domain in ["a.example", "c.example", "a.example", "c.example"] {
+            let answer = names.look_up(domain).await;
+            assert_eq!(hosts(&answer), [("m.example", vec!["192.0.2.1".to_owned()])], "{domain}");
+        }
+    }
+
+    /// A loop is a mistake that its owner may mend: mail waits, and is not returned at once.
+    #[tokio::test]
+    async fn loops_of_aliases_are_a_failure() {
+        let names = asking(|owner, kind| match (owner, kind) {
+            ("m.example.", RecordType::MX) => vec![mx("m.example.", 1, "a.example.")],
+            ("m.example.", _) => Vec::new(),
+            ("a.example.", _) => vec![alias("a.example.", "b.example.")],
+            // In one answer.
+            ("one.example.", _) => {
+                vec![alias("one.example.", "two.example."), alias("two.example.", "one.example.")]
+            }
+            ("self.example.", _) => vec![alias("self.example.", "self.example.")],
+            _ => vec![alias(owner, "a.example.")],
+        });
+        let expected = "the name servers answer with a loop of aliases (CNAME)";
+        for domain in ["a.example", "b.example", "one.example", "self.example", "m.example"] {
+            assert_eq!(names.look_up(domain).await, Answer::Failed(expected.into()), "{domain}");
         }
     }
 

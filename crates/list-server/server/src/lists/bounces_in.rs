@@ -4,6 +4,7 @@
 use super::Lists;
 use super::subscribers::{FailedMailing, NotEntered, SubscriberError, Unverified};
 use crate::event::ServerEvent;
+use crate::hourly::{Amount, Bound};
 use percent_encoding::percent_decode_str;
 use sojourn_core::Span;
 use sojourn_mail_engine::bounce::{
@@ -14,7 +15,7 @@ use sojourn_mail_engine::list::return_path::{Form, Reading, form};
 use sojourn_mail_engine::list::token::{Claim, Purpose, TokenKeys};
 use sojourn_smtp::Address;
 use std::cell::OnceCell;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::PoisonError;
 
 /// How long after the mail's lifetime its return path is still good: the host that took it may try
@@ -65,14 +66,20 @@ impl CameBack {
         unclear.chain(&self.no_complaint).cloned().collect()
     }
 
-    /// How many of them read it in a role.
-    pub(crate) fn roles(&self) -> usize {
-        self.no_complaint.iter().count()
-    }
-
-    /// The lists for which these read it.
-    pub(crate) fn read_for(&self) -> impl Iterator<Item = usize> {
-        self.unclear.iter().map(|(list, _)| *list)
+    /// What this takes of the hourly bounds, in a message of `size` octets that `roles` others read
+    /// in a role.
+    pub(crate) fn wanted(&self, lists: &Lists, roles: usize, size: usize) -> Vec<(Bound, Amount)> {
+        let reader = |list: usize| Bound::Reader(lists.lists[list].bounces.clone());
+        let readers = self.unclear.iter().map(|(list, _)| (reader(*list), Amount::of(1, size)));
+        let roles = roles + self.no_complaint.iter().count();
+        let verified = usize::from(self.said.is_some());
+        let unverified = self.unverified.len() + usize::from(self.is_nameless);
+        let own = [
+            (Bound::Roles, Amount::of(roles, size)),
+            (Bound::Bounces, Amount::of(verified, 0)),
+            (Bound::Unverified, Amount::of(unverified, 0)),
+        ];
+        readers.chain(own).collect()
     }
 }
 
@@ -134,16 +141,17 @@ impl Lists {
         Ok(found)
     }
 
-    /// Enters what came back from `peer`.
+    /// Enters what came back from `peer`, and from the network of `client` where that is not
+    /// authenticated.
     pub(crate) fn enter(
         &self,
         came_back: &CameBack,
-        peer: SocketAddr,
+        (peer, client): (SocketAddr, Option<IpAddr>),
         now: i64,
     ) -> Result<(), SubscriberError> {
         if let Some((place, sent, said)) = &came_back.said {
             let list = &self.lists[*place];
-            let is_told = self.enter_one(list, sent, said, now)?;
+            let is_told = self.enter_one(list, sent, said, client, now)?;
             let (copy, kind) = (Some((&list.bounces, &sent.subscriber)), said.kind());
             self.observer.notice(&ServerEvent::CameBack { peer, copy, kind, is_told });
         }
@@ -273,6 +281,7 @@ impl Lists {
         list: &List,
         &Sent { day, probe, .. }: &Sent,
         said: &Returned,
+        client: Option<IpAddr>,
         now: i64,
     ) -> Result<bool, SubscriberError> {
         let found = match said {
@@ -296,7 +305,7 @@ impl Lists {
                 provider: self.provider(subscriber),
             });
         }
-        self.enter_failures(list, &heard, now)
+        self.enter_failures(list, &heard, client, now)
     }
 
     /// Ends the subscription of one whose mail box's provider says that the mail is unwanted. An

@@ -1,10 +1,11 @@
 //! Leaving a list: by one click, by mail with a token, or by mail that has to be confirmed.
 
 use super::subscribers::SubscriberError;
-use super::unsubscribe::{Subscription, Subscriptions};
+use super::unsubscribe::{Link, NotNow, Subscription, Subscriptions};
 use super::{Lists, now};
 use crate::delivery::mail::Mail;
 use crate::event::ServerEvent;
+use crate::hourly::{Amount, Bound};
 use crate::smtp_in::context::Current;
 use sojourn_mail_engine::bounce::{Origin, origin};
 use sojourn_mail_engine::list::author::authors;
@@ -22,10 +23,16 @@ const DAY: i64 = 86_400;
 /// A request to leave a list by mail, and how it says whose subscription it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// By a token behind the address that it came to.
-    Token(usize, String),
+    /// By a token of this server behind the address that it came to.
+    Token(usize, Claim),
     /// By its author alone.
     Author(usize, Address),
+}
+
+impl Request {
+    pub(crate) fn is_by_author(&self) -> bool {
+        matches!(self, Request::Author(..))
+    }
 }
 
 impl Lists {
@@ -51,8 +58,9 @@ impl Lists {
             return Vec::new();
         }
         let authors = authors(beginning(text)).unwrap_or_default();
+        let claim = |place: usize, token: String| self.leave_claim(&self.lists[place], &token);
         let request = |(place, token)| match (token, &authors[..]) {
-            (Some(token), _) => Some(Request::Token(place, token)),
+            (Some(token), _) => Some(Request::Token(place, claim(place, token)?)),
             (None, [author]) => Some(Request::Author(place, author.clone())),
             (None, _) => None,
         };
@@ -68,8 +76,8 @@ impl Lists {
         now: i64,
     ) -> Result<Option<Mail>, SubscriberError> {
         let (list, author) = match request {
-            Request::Token(place, token) => {
-                self.unsubscribe(&self.lists[place], &token, now)?;
+            Request::Token(place, claim) => {
+                self.unsubscribe(&self.lists[place], claim, now)?;
                 return Ok(None);
             }
             Request::Author(place, author) => (&self.lists[place], author),
@@ -110,15 +118,13 @@ impl Lists {
         one_click.into_iter().chain(leave.as_ref().map(mailto)).collect()
     }
 
-    /// Ends the subscription that a token names; whose it was. Nothing where it is no token of this
-    /// server for this list.
+    /// Ends the subscription that a token claims; whose it was.
     fn unsubscribe(
         &self,
         list: &List,
-        token: &str,
+        claim: Claim,
         now: i64,
     ) -> Result<Option<Address>, SubscriberError> {
-        let Some(claim) = self.leave_claim(list, token) else { return Ok(None) };
         let found = self.subscribers().subscriber(&list.bounces, claim.subscriber)?;
         if let Some(subscriber) = &found {
             self.end(list, subscriber, now)?;
@@ -160,6 +166,16 @@ impl Lists {
         Some((place, token))
     }
 
+    /// The list of a link and what its token claims, if there may be one more request in this hour;
+    /// nothing where it is no token of this server for this list, which is not counted.
+    fn admit(&self, link: &Link<'_>) -> Result<Option<(&List, Claim)>, NotNow> {
+        let Some(list) = self.named(link.list) else { return Ok(None) };
+        let Some(claim) = self.leave_claim(list, link.token) else { return Ok(None) };
+        let wanted = [(Bound::Requests, Amount::of(1, 0))];
+        self.charge(now(), link.client, &wanted).map_err(|_| NotNow::TooMany)?;
+        Ok(Some((list, claim)))
+    }
+
     /// The list with this return path.
     fn named(&self, bounces: &str) -> Option<&List> {
         self.lists.iter().find(|list| list.bounces.as_str().eq_ignore_ascii_case(bounces))
@@ -176,20 +192,24 @@ impl Subscriptions for Current {
         self.get().context.tell(&ServerEvent::PageFull { peer });
     }
 
-    fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+    fn find(&self, link: Link<'_>) -> Result<Option<Subscription>, NotNow> {
         let context = Arc::clone(&self.get().context);
-        let Some(list) = context.lists.named(list) else { return Ok(None) };
-        let Some(claim) = context.lists.leave_claim(list, token) else { return Ok(None) };
-        let found = context.lists.subscribers().subscriber(&list.bounces, claim.subscriber);
-        Ok(found.map_err(|error| error.to_string())?.map(|address| subscription(list, &address)))
+        let Some((list, claim)) = context.lists.admit(&link)? else { return Ok(None) };
+        let found = context.lists.subscribers().subscriber(&list.bounces, claim.subscriber)?;
+        Ok(found.map(|address| subscription(list, &address)))
     }
 
-    fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+    fn end(&self, link: Link<'_>) -> Result<Option<Subscription>, NotNow> {
         let context = Arc::clone(&self.get().context);
-        let Some(list) = context.lists.named(list) else { return Ok(None) };
-        let left =
-            context.lists.unsubscribe(list, token, now()).map_err(|error| error.to_string())?;
+        let Some((list, claim)) = context.lists.admit(&link)? else { return Ok(None) };
+        let left = context.lists.unsubscribe(list, claim, now())?;
         Ok(left.map(|address| subscription(list, &address)))
+    }
+}
+
+impl From<SubscriberError> for NotNow {
+    fn from(_: SubscriberError) -> NotNow {
+        NotNow::Broken
     }
 }
 

@@ -14,10 +14,10 @@ pub(crate) mod unsubscribe;
 use crate::delivery::local::{Addressed, Ended, LocalDelivery};
 use crate::delivery::mail::Mail;
 use crate::error::{SetupError, read};
-use crate::event::SharedObserver;
+use crate::event::{ServerEvent, SharedObserver};
+use crate::hourly::{Amount, Bound, Excess, HourlyBounds, Window};
 use crate::smtp_in::persistent::PersistentState;
 use crate::smtp_in::privileges::own_addresses;
-use crate::smtp_in::quota::{Amount, Hour};
 use crate::smtp_in::settings::Serving;
 use crate::smtp_in::submitters::Submitters;
 use alarms::Alarms;
@@ -34,7 +34,6 @@ use sojourn_smtp::server::{RecipientDecision, RecipientPolicy, Submitter, Text};
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -70,11 +69,9 @@ pub(crate) struct Lists {
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(crate) good_days: i64,
-    /// What a list's reader gets in an hour, what the postmaster and abuse get from unknown clients, and what
-    /// all have had.
-    pub(crate) most_for_reader: Amount,
-    pub(crate) most_for_roles: Amount,
-    pub(crate) hour: Arc<Mutex<Hour>>,
+    /// What clients may make it send or store in an hour, and what they did in this one.
+    pub(crate) hourly: HourlyBounds,
+    pub(crate) hour: Arc<Mutex<Window<Bound>>>,
     pub(crate) observer: SharedObserver,
 }
 
@@ -86,8 +83,6 @@ impl Lists {
         persistent: &PersistentState,
     ) -> Result<Lists, SetupError> {
         let rules = &settings.reception;
-        let octets = rules.octets_hourly.0;
-        let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
         Ok(Lists {
             name: settings.mail.hello.clone(),
             listening: own_addresses(&settings.listener, settings.network.port)?,
@@ -107,8 +102,7 @@ impl Lists {
             most: rules.subscribers.get().into(),
             keys: Arc::clone(&persistent.keys),
             good_days: good_days(settings.mail.lifetime),
-            most_for_reader: hourly(rules.reader_hourly),
-            most_for_roles: hourly(rules.postmaster_hourly),
+            hourly: rules.hourly.clone(),
             hour: Arc::clone(&persistent.hour),
             observer: persistent.observer.clone(),
         })
@@ -218,6 +212,31 @@ impl Lists {
     fn is_of_list(&self, domain: &str) -> bool {
         let mut all = self.lists.iter().flat_map(|list| [Some(&list.bounces), list.leave.as_ref()]);
         all.any(|address| address.is_some_and(|it| it.domain() == domain))
+    }
+
+    /// Takes what is wanted of this hour's bounds at `now`, in seconds since 1970, all or nothing.
+    /// Without a `client` no network's tenth applies: for trusted clients, and what no client caused.
+    pub(crate) fn charge(
+        &self,
+        now: i64,
+        client: Option<IpAddr>,
+        wanted: &[(Bound, Amount)],
+    ) -> Result<(), Excess<Bound>> {
+        let most =
+            |(bound, more): &(Bound, Amount)| (bound.clone(), *more, self.hourly.most(bound));
+        let wanted: Vec<_> = wanted.iter().filter(|(_, it)| it.number > 0).map(most).collect();
+        let mut hour = self.hour.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = hour.take(now, client, &wanted);
+        drop(hour);
+        let count = |bound: &Bound, number, taken| {
+            let bound = bound.name();
+            self.observer.notice(&ServerEvent::Bounded { bound, number, taken });
+        };
+        match &taken {
+            Ok(()) => wanted.iter().for_each(|(bound, it, _)| count(bound, it.number, true)),
+            Err(excess) => count(excess.bound(), 1, false),
+        }
+        taken
     }
 
     /// A book whose last user panicked is what the database says it is.

@@ -5,7 +5,7 @@ use super::subscribers::{FailedMailing, SubscriberError};
 use crate::delivery::local::Ended;
 use crate::delivery::mail::Mail;
 use crate::event::ServerEvent;
-use crate::smtp_in::quota::{Amount, Share};
+use crate::hourly::{Amount, Bound};
 use sojourn_mail_engine::bounce::{Failure, Fault, Severity, Stage};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::letter::Letter;
@@ -13,6 +13,7 @@ use sojourn_mail_engine::list::return_path::with_token;
 use sojourn_mail_engine::list::token::{Claim, Purpose};
 use sojourn_mail_engine::{Reason, Relay};
 use sojourn_smtp::Address;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use tokio::task::spawn_blocking;
 
@@ -34,12 +35,14 @@ impl Lists {
         }
     }
 
-    /// Enters failures of addresses that were heard of at `now`, in seconds since 1970: each counts,
+    /// Enters failures of addresses that were heard of at `now`, in seconds since 1970, from an
+    /// unauthenticated `client` if there is one: each counts,
     /// and who has had too many is asked, or suspended. Returns whether one counted.
     pub(crate) fn enter_failures(
         &self,
         list: &List,
         heard: &[FailedMailing],
+        client: Option<IpAddr>,
         now: i64,
     ) -> Result<bool, SubscriberError> {
         let bounces = &list.bounces;
@@ -56,20 +59,23 @@ impl Lists {
             let FailedMailing { subscriber, reason, .. } = &heard[place];
             self.observer.notice(&ServerEvent::Suspended { list: bounces, subscriber, reason });
         }
-        entered.over.iter().try_for_each(|&place| self.ask(list, &heard[place], now))?;
+        entered.over.iter().try_for_each(|&it| self.ask(list, &heard[it], client, now))?;
         Ok(!entered.counted.is_empty())
     }
 
     /// Sends a probe to a subscriber, if there may be one more in this hour; else the next failure
     /// asks.
-    fn ask(&self, list: &List, heard: &FailedMailing, now: i64) -> Result<(), SubscriberError> {
+    fn ask(
+        &self,
+        list: &List,
+        heard: &FailedMailing,
+        client: Option<IpAddr>,
+        now: i64,
+    ) -> Result<(), SubscriberError> {
         let (bounces, subscriber) = (&list.bounces, &heard.subscriber);
-        let most = Amount { copies: self.rule.probes_hourly.get().into(), octets: u64::MAX };
-        let mut hour = self.hour.lock().unwrap_or_else(PoisonError::into_inner);
-        if hour.take(now, &[(Share::Probes, Amount::of(1, 0), most)]).is_err() {
+        if self.charge(now, client, &[(Bound::Probes, Amount::of(1, 0))]).is_err() {
             return Ok(());
         }
-        drop(hour);
         let Some(number) = self.subscribers().probe(bounces, subscriber, now)? else {
             return Ok(());
         };
@@ -109,7 +115,7 @@ impl Lists {
                 provider: self.provider(subscriber),
             })
             .collect();
-        self.enter_failures(list, &heard, now).map(drop)
+        self.enter_failures(list, &heard, None, now).map(drop)
     }
 
     /// Whose fault a failure is that this server met.

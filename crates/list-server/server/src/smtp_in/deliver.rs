@@ -4,20 +4,19 @@
 use super::context::ReceptionContext;
 use super::message_memory::{Memory, Occupied};
 use super::not_taken::NotTaken;
-use super::quota::{Amount, Share};
 use super::relay::Outgoing;
 use crate::delivery::mail::Mail;
 use crate::event::{QueueId, ServerEvent};
+use crate::hourly::{Amount, Bound};
 use crate::lists::bounces_in::{CameBack, LocalRecipients};
 use crate::lists::leaving::Request;
 use crate::lists::{Lists, now};
 use sojourn_mail_engine::list::outgoing::is_changed;
-use sojourn_mail_engine::prefix;
 use sojourn_mail_engine::report::date;
 use sojourn_smtp::server::{Arrival, Submitter, Text, Trace};
 use sojourn_smtp::{Address, Enhanced, Reply};
-use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 /// A message's recipients by what happens to mail for them.
@@ -47,6 +46,13 @@ struct Client<'a> {
     peer: SocketAddr,
     submitter: Submitter<'a>,
     now: i64,
+}
+
+impl Client<'_> {
+    /// Its address, where it is not authenticated.
+    fn untrusted(&self) -> Option<IpAddr> {
+        (self.submitter == Submitter::Untrusted).then_some(self.peer.ip())
+    }
 }
 
 impl Lists {
@@ -127,7 +133,7 @@ impl ReceptionContext {
         let examined = self.examine(sender, sorted, text, received.len(), client).await?;
         // All that is sent on for an unknown client is for the postmaster or abuse.
         let for_roles = if client.submitter == Submitter::Untrusted { relayed } else { 0 };
-        self.count_for_people(&examined.came_back, for_roles, size, client)?;
+        self.charge(&examined, for_roles, size, client)?;
         let Examined { came_back, requests, messages, _second } = examined;
         let mails = self.enter(came_back, requests, messages, (received, utf8), client).await?;
         self.submit(mails, relayed, size, client).await
@@ -196,31 +202,22 @@ impl ReceptionContext {
         examined.await?
     }
 
-    /// Counts a message of `size` octets for `roles` readers of the lists' domains and for those of
-    /// what came back, if they may have it in this hour.
-    fn count_for_people(
+    /// Counts a message of `size` octets, which `roles` readers of the lists' domains get, if there may
+    /// be what follows from it in this hour.
+    fn charge(
         &self,
-        came_back: &CameBack,
+        examined: &Examined,
         roles: usize,
         size: usize,
-        Client { peer, now, .. }: Client<'_>,
+        client: Client<'_>,
     ) -> Result<(), NotTaken> {
-        let lists = &self.lists;
-        let mut wanted: Vec<_> = came_back
-            .read_for()
-            .map(|list| {
-                let share = Share::Reader(lists.lists[list].bounces.clone());
-                (share, Amount::of(1, size), lists.most_for_reader)
-            })
-            .collect();
-        let roles = roles + came_back.roles();
-        if roles > 0 {
-            let (more, most) = (Amount::of(roles, size), lists.most_for_roles);
-            let network = Share::Neighbours(prefix(peer.ip(), 24, 48));
-            wanted.extend([(network, more, most.tenth()), (Share::Roles, more, most)]);
-        }
-        let mut hour = lists.hour.lock().unwrap_or_else(PoisonError::into_inner);
-        hour.take(now, &wanted)
+        let mut wanted = examined.came_back.wanted(&self.lists, roles, size);
+        let questions = examined.requests.iter().filter(|it| it.is_by_author()).count();
+        wanted.extend([
+            (Bound::Questions, Amount::of(questions, 0)),
+            (Bound::Requests, Amount::of(examined.requests.len() - questions, 0)),
+        ]);
+        Ok(self.lists.charge(client.now, client.untrusted(), &wanted)?)
     }
 
     /// Makes what is submitted of the messages, below the line `received`, and enters what came back
@@ -231,12 +228,13 @@ impl ReceptionContext {
         requests: Vec<Request>,
         messages: Vec<Outgoing>,
         (received, utf8): (String, bool),
-        Client { peer, now, .. }: Client<'_>,
+        client: Client<'_>,
     ) -> Result<Vec<Mail>, NotTaken> {
+        let (now, from) = (client.now, (client.peer, client.untrusted()));
         let done = self.help(move |lists| {
             let ready = |message| lists.ready(message, &received, utf8, now);
             let mut mails = messages.into_iter().map(ready).collect::<Result<Vec<_>, _>>()?;
-            lists.enter(&came_back, peer, now)?;
+            lists.enter(&came_back, from, now)?;
             for request in requests {
                 mails.extend(lists.leave(request, now)?);
             }

@@ -10,7 +10,6 @@ pub(crate) mod message_memory;
 pub(crate) mod not_taken;
 pub(crate) mod persistent;
 pub(crate) mod privileges;
-pub(crate) mod quota;
 pub(crate) mod relay;
 pub(crate) mod reload;
 pub(crate) mod server;

@@ -1,6 +1,7 @@
 //! Why a message is not taken over.
 
 use crate::delivery::request::Refused;
+use crate::hourly::{Bound, Excess};
 use crate::lists::subscribers::{NotEntered, SubscriberError};
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt::Display;
@@ -46,6 +47,15 @@ impl From<Refused> for NotTaken {
             Refused::Stopped => NotTaken::refused(451, Enhanced(4, 3, 2), "the server stops"),
         };
         NotTaken { reply, told: Some(why.to_string()) }
+    }
+}
+
+impl From<Excess<Bound>> for NotTaken {
+    fn from(why: Excess<Bound>) -> NotTaken {
+        match why {
+            Excess::TooLarge(_) => NotTaken::refused(552, Enhanced(5, 3, 4), &why.to_string()),
+            Excess::Reached(_) | Excess::Network(_) => NotTaken::full(why),
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::login::Passwords;
 use super::message_memory::Memory;
-use super::quota::Hour;
 use crate::delivery::mail::Mail;
 use crate::event::SharedObserver;
+use crate::hourly::{Bound, Window};
 use crate::lists::alarms::Alarms;
 use crate::lists::subscribers::{SubscriberError, SubscriberStore};
 use sojourn_mail_engine::list::token::TokenKeys;
@@ -25,8 +25,8 @@ pub(crate) struct PersistentState {
     pub(crate) memory: Arc<Memory>,
     /// The part of it for clients who may not send on.
     pub(crate) untrusted_memory: Arc<Memory>,
-    /// What people were given to read in this hour.
-    pub(crate) hour: Arc<Mutex<Hour>>,
+    /// What clients made the server send or store in this hour.
+    pub(crate) hour: Arc<Mutex<Window<Bound>>>,
     /// What providers were sent today.
     pub(crate) alarms: Arc<Mutex<Alarms>>,
     /// Subscribers whose mail failed lately.
@@ -54,7 +54,7 @@ impl PersistentState {
             keys: Arc::new(RwLock::new(keys)),
             untrusted_memory: memory.half(),
             memory,
-            hour: Arc::default(),
+            hour: Arc::new(Mutex::new(Window::of_seconds(3600))),
             alarms: Arc::default(),
             letters,
         })

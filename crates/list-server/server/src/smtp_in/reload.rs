@@ -262,7 +262,7 @@ impl fmt::Debug for Ports {
 }
 
 /// Settings that take effect while the server runs: all of a table, or one key of it.
-const FREE: [&str; 24] = [
+const FREE: [&str; 22] = [
     "listener",
     "certificate",
     "user",
@@ -277,9 +277,7 @@ const FREE: [&str; 24] = [
     "reception.repair",
     "reception.bounds",
     "reception.subscribers",
-    "reception.reader_hourly",
-    "reception.postmaster_hourly",
-    "reception.octets_hourly",
+    "reception.hourly",
     "network.resolvers",
     "network.question",
     "network.sources",

@@ -2,6 +2,7 @@
 
 use super::submitters::{Program, Subnet, User, check_lists};
 use crate::error::{SetupError, read};
+use crate::hourly::HourlyBounds;
 use crate::http::live::access::Live;
 use crate::lists::signing::Dkim;
 use crate::lists::unsubscribe::Unsubscribe;
@@ -80,13 +81,6 @@ parameters! {
         /// complaint has that copy's return path or link to unsubscribe. Other mail to it goes to
         /// abuse.
         pub complaints: Option<Address>,
-        /// Messages of unknown clients for the postmaster and for abuse, together, in an hour, one for each
-        /// of them; more are asked to come again (452). One network of 24 bits of IPv4, or 48 of IPv6,
-        /// has a tenth of these, and of their octets.
-        pub postmaster_hourly: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// Octets of these in an hour, and of a list's `reader`'s. A message that has more than
-        /// an unknown client's share is refused (552).
-        pub octets_hourly: Bytes = Bytes(100_000_000),
         /// Sessions at once, beside those that have yet to log in. Where a limit is reached, a session
         /// whose text is not coming gives way to a new one (421), first of the network with the
         /// most; where there is none, or its own network has more, the new one is asked to come
@@ -113,14 +107,14 @@ parameters! {
         /// Subscribers of all lists together that are known. Mail for others is asked to come again
         /// (452) when there are so many; one takes about 100 octets of the disk.
         pub subscribers: NonZeroU32 = NonZeroU32::new(10_000_000).expect("above 0"),
-        /// Messages that a list's `reader` gets in an hour; more are asked to come again (452).
-        pub reader_hourly: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// Whether a CR or LF that stands alone in a message of a trusted client is made a line's end
         /// (programs that hand lines to Python's smtplib as they have them end them so); else, and
         /// in messages of all others, it is refused.
         pub repair: bool = true,
         /// What one session may take.
         pub bounds: Bounds = defaults(),
+        /// What clients may make the server send or store in an hour.
+        pub hourly: HourlyBounds = defaults(),
         /// How long messages under way may still come in when the server is stopped.
         pub grace: Span = Span::from_s(10),
     }

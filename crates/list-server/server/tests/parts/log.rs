@@ -103,3 +103,32 @@ qmgr[7]: 000000BEEF: removed
 ";
     assert_eq!(lines, expected.lines().collect::<Vec<_>>());
 }
+
+/// A client names its user as it likes: the name stays one value of its line.
+#[test]
+fn a_user_name_forges_no_field() {
+    let peer = "192.0.2.1:25".parse().unwrap();
+    let user = "ann, from=<x>, size=1: taken [2]\u{2028}\n(x)";
+    let lines = logged(&[
+        ServerEvent::WrongPassword { peer, user },
+        ServerEvent::PasswordRefused { peer, user, wait: std::time::Duration::from_secs(9) },
+        ServerEvent::Taken {
+            message: MESSAGE,
+            peer,
+            user: Some(user),
+            sender: None,
+            size: 7,
+            recipients: 1,
+        },
+        ServerEvent::WrongPassword { peer, user: "DOMAIN\\ann.o'neil+x@lists.example" },
+    ]);
+    for line in &lines {
+        let (_, rest) = line.split_once("client=[192.0.2.1], user=").expect(line);
+        let value = rest.split([',', ':', ' ']).next().unwrap();
+        assert!(value.starts_with("ann") || value.starts_with("DOMAIN"), "{line}");
+        assert_eq!(line.matches("from=").count(), usize::from(line.contains("nrcpt=")), "{line}");
+        assert_eq!(line.matches("size=").count(), usize::from(line.contains("nrcpt=")), "{line}");
+    }
+    assert!(lines[3].ends_with("user=DOMAIN\\ann.o'neil+x@lists.example"), "{}", lines[3]);
+    assert!(lines[2].ends_with(", from=<>, size=7, nrcpt=1"), "{}", lines[2]);
+}

@@ -52,7 +52,7 @@ fn one_copy_for_one_reader() {
 /// that.
 #[test]
 fn one_network_leaves_the_others_their_share() {
-    let place = strange(&[("octets_hourly", text("40kB"))]);
+    let place = strange(&[("hourly", table(&[("octets", text("40kB"))]))]);
     let server = place.start();
     let (mut near, mut far) = (
         greet(connect_from(&server, Ipv4Addr::new(127, 0, 5, 1))),

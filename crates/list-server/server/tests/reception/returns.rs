@@ -240,8 +240,10 @@ fn answers_are_no_bounces() {
 #[test]
 fn what_is_no_report_is_read_by_somebody() {
     let mut place = strict();
-    let rules =
-        [("trusted", Value::List(vec![text("127.0.0.0/8")])), ("reader_hourly", Value::Int(2))];
+    let rules = [
+        ("trusted", Value::List(vec![text("127.0.0.0/8")])),
+        ("hourly", table(&[("reader", Value::Int(2))])),
+    ];
     place.settings.set("reception", table(&rules));
     // At the turn of an hour three go through: then another three are tried.
     let server = place.start();
@@ -251,7 +253,7 @@ fn what_is_no_report_is_read_by_somebody() {
     assert_eq!(replies[..2], ["250 2.0.0 taken"; 2]);
     assert_eq!(
         replies[5],
-        "452 4.3.1 the list's reader has had too much mail in this hour, try again later"
+        "452 4.3.1 mail for the list's reader: the bound of this hour is reached, try again later"
     );
     // Reports do not go there.
     assert_eq!(client.mail("", &[LIST], REPORT), "250 2.0.0 taken");

@@ -73,8 +73,8 @@ impl<'a> Command<'a> {
 
     /// Whether it leads to no message.
     pub(super) fn is_detour(&self) -> bool {
-        use Command::{Ehlo, Helo, Help, Lhlo, Noop, Rset, Vrfy};
-        matches!(self, Helo(_) | Ehlo(_) | Lhlo(_) | Rset | Noop | Vrfy | Help)
+        use Command::{Auth, Ehlo, Helo, Help, Lhlo, Noop, Rset, Vrfy};
+        matches!(self, Helo(_) | Ehlo(_) | Lhlo(_) | Rset | Noop | Vrfy | Help | Auth(_))
     }
 }
 
@@ -167,14 +167,12 @@ pub(super) fn mailbox(text: &str, fault: Fault) -> Result<Address, Fault> {
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     line: Vec<u8>,
-    /// Whether the line has become too long, and the rest of it is passed over.
-    endless: bool,
 }
 
 /// Why a line is no command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BadLine {
-    /// Longer than any command.
+    /// Longer than any command; its end has not come, and is not awaited.
     TooLong,
     /// It has a CR, LF or NUL in it, another control character, or is not UTF-8.
     NotText,
@@ -194,17 +192,12 @@ impl Lines {
         let end = bytes.iter().position(|&byte| byte == b'\n');
         let (piece, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
         *bytes = rest;
-        self.endless |= self.line.len() + piece.len() > LINE_MAX;
-        if self.endless {
-            self.line.clear();
-        } else {
-            self.line.extend_from_slice(piece);
-        }
-        end?;
-        let line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.endless) {
+        if self.line.len() + piece.len() > LINE_MAX {
             return Some(Err(BadLine::TooLong));
         }
+        self.line.extend_from_slice(piece);
+        end?;
+        let line = std::mem::take(&mut self.line);
         let text = line.strip_suffix(b"\r\n").and_then(|line| std::str::from_utf8(line).ok());
         let plain = text.filter(|text| !text.contains(|c: char| c.is_control() && c != '\t'));
         Some(plain.map(str::to_owned).ok_or(BadLine::NotText))

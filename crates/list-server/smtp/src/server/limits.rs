@@ -50,7 +50,7 @@ parameters! {
         pub session: Span = Span::from_s(6 * 3600),
         /// Commands of one session that are wrong or refused to unauthenticated clients; then it is ended.
         pub errors: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// Commands of one session that lead to no message (EHLO, RSET, NOOP and such), from one
+        /// Commands of one session that lead to no message (EHLO, RSET, NOOP, AUTH and such), from one
         /// message to the next; then it is ended (Postfix: smtpd_junk_command_limit).
         pub detours: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Passwords of one session that are wrong; then it is ended.

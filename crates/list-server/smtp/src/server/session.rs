@@ -316,7 +316,11 @@ impl Session {
     fn line(&mut self, now: Time, line: Result<String, BadLine>, out: &mut Vec<Output>) {
         let state = std::mem::replace(&mut self.state, State::Command);
         match (state, line) {
-            (_, Err(BadLine::TooLong)) => self.fault("500 5.5.6 the line is too long", out),
+            // Its end may never come, so it is not read.
+            (_, Err(BadLine::TooLong)) => {
+                self.say("500 5.5.6 the line is too long");
+                self.end("421 4.7.0 the session ends", out);
+            }
             (_, Err(BadLine::NotText)) => {
                 self.fault("500 5.5.2 a line is text in UTF-8 that ends with CRLF", out);
             }
@@ -336,7 +340,7 @@ impl Session {
                 self.state = State::Busy(Busy::Verifying(credentials.user.clone()));
                 self.act(Output::Verify(credentials), out);
             }
-            Turn::Cancelled => self.say("501 5.7.0 cancelled"),
+            Turn::Cancelled => self.fault("501 5.7.0 cancelled", out),
             Turn::Garbled => self.fault("501 5.5.2 no answer to that challenge", out),
             Turn::Unknown => self.fault("504 5.5.4 PLAIN and LOGIN are known", out),
         }

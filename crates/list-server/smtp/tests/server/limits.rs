@@ -39,14 +39,20 @@ fn a_large_message_is_refused_and_not_kept() {
 #[test]
 fn a_line_without_end_is_not_kept() {
     let mut it = Talk::greeted(config(), true);
-    it.said.clear();
-    for _ in 0..1000 {
-        it.hear(&[b'x'; 1000]);
-    }
-    assert_eq!(it.said, "");
-    assert_eq!(it.say(""), "500 5.5.6 the line is too long");
-    assert_eq!(it.say("NOOP"), "250 2.0.0 here");
+    let most = "NOOP ".to_owned() + &"x".repeat(12_288 - 7);
+    assert_eq!(it.say(&most), "250 2.0.0 here");
+    assert_eq!(it.send(&"x".repeat(12_288)), "");
+    // The session ends at the limit, not with the line's end.
+    let ends = "500 5.5.6 the line is too long|421 4.7.0 the session ends";
+    assert_eq!((it.send("x").as_str(), it.closed), (ends, true));
+    assert_eq!((it.send("x\r\nNOOP\r\n").as_str(), it.session.occupied()), ("", 0));
+    // The same where a password is awaited.
+    let peer = Peer { address: [192, 0, 2, 7].into(), trusted: false, secured: true };
+    let mut it = Talk::with(config(), peer);
+    it.send("EHLO x\r\nAUTH PLAIN\r\n");
+    assert_eq!((it.send(&"x".repeat(12_289)).as_str(), it.closed), (ends, true));
     // In a message lines may be as long as they are.
+    let mut it = Talk::greeted(config(), true);
     it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
     assert_eq!(it.say(&format!("{}\r\n.", "x".repeat(1_000_000))), "250 2.1.1 taken");
 }
@@ -209,6 +215,28 @@ fn commands_that_lead_nowhere() {
         }
     }
     assert_eq!((it.say("NOOP").as_str(), it.closed), ("421 4.7.0 this leads nowhere", true));
+}
+
+/// AUTH leads to no message, and who gives it up is at fault.
+#[test]
+fn logins_that_lead_nowhere() {
+    let peer = Peer { address: [192, 0, 2, 7].into(), trusted: false, secured: true };
+    let mut it = Talk::with(config(), peer);
+    it.say("EHLO x");
+    for _ in 0..19 {
+        assert_eq!(it.send("AUTH PLAIN\r\n*\r\n"), "334 |501 5.7.0 cancelled");
+    }
+    let ended = "501 5.7.0 cancelled|421 4.7.0 too many errors";
+    assert_eq!(
+        (it.send("AUTH PLAIN\r\n*\r\n").as_str(), it.closed),
+        (&*format!("334 |{ended}"), true)
+    );
+    // Each AUTH counts as such: with as many NOOP before, fewer are left.
+    let mut it = Talk::with(config(), peer);
+    it.say("EHLO x");
+    (0..98).for_each(|_| drop(it.say("NOOP")));
+    assert_eq!(it.send("AUTH PLAIN\r\n*\r\n"), "334 |501 5.7.0 cancelled");
+    assert_eq!((it.say("AUTH PLAIN").as_str(), it.closed), ("421 4.7.0 this leads nowhere", true));
 }
 
 #[test]

@@ -60,6 +60,9 @@ pub(super) struct Totals {
     pub(super) turned_away: u64,
     pub(super) gave_way: u64,
     pub(super) page_full: u64,
+    /// What was taken of each hourly bound, and what was refused.
+    pub(super) taken: BTreeMap<&'static str, u64>,
+    pub(super) refused: BTreeMap<&'static str, u64>,
 }
 
 /// How long after their message was accepted recipients had it: how many within each bound.
@@ -165,6 +168,11 @@ impl Known {
             ServerEvent::GaveWay { .. } => self.totals.gave_way += 1,
             ServerEvent::TooMany { .. } => self.totals.turned_away += 1,
             ServerEvent::PageFull { .. } => self.totals.page_full += 1,
+            ServerEvent::Bounded { bound, number, taken } => {
+                let totals = &mut self.totals;
+                let of = if *taken { &mut totals.taken } else { &mut totals.refused };
+                *of.entry(bound).or_default() += number;
+            }
             // Those of delivery, and those that the log has.
             _ => {}
         }

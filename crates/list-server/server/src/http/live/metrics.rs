@@ -2,7 +2,9 @@
 
 use super::board::{BOUNDS_S, Board, Delays, Totals};
 use super::site::Crowd;
+use crate::hourly::Bound;
 use sojourn_mail_engine::bounce::{Fault, KINDS};
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 impl Board {
@@ -40,6 +42,7 @@ impl Board {
                 ("unsubscribe_page_full", totals.page_full),
             ],
         );
+        page.hourly(totals);
         let queue = &known.queue;
         page.one("queue_messages", "gauge", "Messages that are not finished.", queue.messages());
         page.one("queue_recipients", "gauge", "Recipients not at their end.", queue.left());
@@ -120,6 +123,17 @@ impl Page {
         self.many("came_back_total", "counter", counted, "kind", &came_back);
         self.one("suspensions_total", "counter", "Suspended subscribers.", totals.suspended);
         self.one("unsubscribed_total", "counter", "Subscribers who left.", totals.left);
+    }
+
+    /// What clients made the server send or store.
+    fn hourly(&mut self, totals: &Totals) {
+        let of = |counts: &BTreeMap<&str, u64>| {
+            Bound::NAMES.map(|it| (it, counts.get(it).copied().unwrap_or(0)))
+        };
+        let help = "What was taken of the hourly bounds.";
+        self.many("hourly_taken_total", "counter", help, "bound", &of(&totals.taken));
+        let help = "Messages and requests that an hourly bound refused.";
+        self.many("hourly_refused_total", "counter", help, "bound", &of(&totals.refused));
     }
 
     fn delays(&mut self, delays: &Delays, count: u64) {

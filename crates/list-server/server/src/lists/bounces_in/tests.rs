@@ -3,9 +3,9 @@
 mod complaints;
 
 use crate::event::{Recorded, SharedObserver};
+use crate::hourly::Window;
 use crate::lists::bounces_in::*;
 use crate::lists::subscribers::SubscriberStore;
-use crate::smtp_in::quota::Amount;
 use crate::smtp_in::submitters::Submitters;
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
 use sojourn_mail_engine::Reason;
@@ -54,9 +54,8 @@ pub(crate) fn lists(folder: &tempfile::TempDir) -> Lists {
         most: 100,
         keys: Arc::new(RwLock::new(keys())),
         good_days: good_days(Span::from_s(5 * 86_400)),
-        most_for_reader: Amount::of(1, 1),
-        most_for_roles: Amount::of(1, 1),
-        hour: Arc::default(),
+        hourly: defaults(),
+        hour: Arc::new(Mutex::new(Window::of_seconds(3600))),
         observer: SharedObserver::new(()),
     }
 }
@@ -65,7 +64,7 @@ pub(crate) fn lists(folder: &tempfile::TempDir) -> Lists {
 pub(crate) fn read(lists: &Lists, recipients: &[Address], text: &[u8], now: i64) -> Vec<Address> {
     let home = LocalRecipients { back: recipients.to_vec(), ..LocalRecipients::default() };
     let came_back = lists.look(&home, true, text, now).unwrap();
-    lists.enter(&came_back, "192.0.2.9:25".parse().unwrap(), now).unwrap();
+    lists.enter(&came_back, ("192.0.2.9:25".parse().unwrap(), None), now).unwrap();
     came_back.readers()
 }
 

@@ -3,12 +3,15 @@
 use crate::delivery::local::{Ended, LocalDelivery};
 use crate::delivery::mail::Mail;
 use crate::event::{Recorded, SharedObserver};
+use crate::hourly::HourlyBounds;
 use crate::lists::Lists;
 use crate::lists::bounces_in::tests::{LIST, TODAY, address, lists, read, report, suspended};
+use crate::lists::subscribers::FailedMailing;
 use sojourn_core::parameters::defaults;
-use sojourn_mail_engine::bounce::Rule;
+use sojourn_mail_engine::bounce::{Failure, Rule, Severity};
 use sojourn_mail_engine::{Reason, Relay};
 use sojourn_smtp::{Address, Enhanced};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -78,8 +81,8 @@ fn only_the_bounce_of_a_probe_suspends() {
 fn a_probe_that_is_refused_suspends_too_and_probes_are_few() {
     let folder = tempfile::tempdir().unwrap();
     let one = NonZeroU32::new(1).unwrap();
-    let rule = Rule { threshold: 1.0, probes_hourly: one, ..defaults() };
-    let (lists, mut sent, heard) = asking(&folder, rule);
+    let (lists, mut sent, heard) = asking(&folder, Rule { threshold: 1.0, ..defaults() });
+    let lists = Lists { hourly: HourlyBounds { probes: one, ..defaults() }, ..lists };
     fail(&lists, &address(LIST), TODAY, &["a@x.example", "b@x.example"], GONE);
     let probe = sent.try_recv().unwrap();
     assert!(sent.try_recv().is_err(), "one an hour");
@@ -92,6 +95,34 @@ fn a_probe_that_is_refused_suspends_too_and_probes_are_few() {
     let list = format!("list=<{LIST}>");
     assert!(told.contains(&format!("asked whether mail arrives: {list}, to=<b@x.example>")));
     assert!(told.contains(&format!("suspended: {list}, to=<a@x.example>: {GONE}")), "{told:?}");
+}
+
+/// Bounces that one network's clients bring ask a tenth of the subscribers that may be asked.
+#[test]
+fn one_network_causes_few_probes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lists, mut sent, _) = asking(&folder, Rule { threshold: 1.0, ..defaults() });
+    let probes = NonZeroU32::new(20).unwrap();
+    let lists = Lists { hourly: HourlyBounds { probes, ..defaults() }, ..lists };
+    let list = lists.lists[0].clone();
+    let mut ask = |client: Option<[u8; 4]>, who: &str| {
+        let heard = FailedMailing {
+            subscriber: address(who),
+            failure: Failure { severity: Severity::Hard, day: TODAY, returned: true },
+            probe: false,
+            status: None,
+            reason: GONE.into(),
+            provider: "x.example".into(),
+        };
+        let client = client.map(IpAddr::from);
+        lists.enter_failures(&list, &[heard], client, TODAY * DAY).unwrap();
+        sent.try_recv().is_ok()
+    };
+    let near = Some([192, 0, 2, 1]);
+    assert!(ask(near, "a@x.example") && ask(near, "b@x.example"));
+    assert!(!ask(Some([192, 0, 2, 99]), "c@x.example"));
+    assert!(ask(Some([198, 51, 100, 1]), "d@x.example"));
+    assert!(ask(None, "e@x.example"), "our own delivery has no network");
 }
 
 /// The findings' case: a provider blocks the sender's address for six days. No subscriber is

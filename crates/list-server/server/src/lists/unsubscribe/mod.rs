@@ -10,4 +10,4 @@ mod settings;
 mod site;
 
 pub use super::unsubscribe::settings::Unsubscribe;
-pub(crate) use super::unsubscribe::site::{Endpoint, Subscription, Subscriptions};
+pub(crate) use super::unsubscribe::site::{Endpoint, Link, NotNow, Subscription, Subscriptions};

@@ -12,7 +12,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use sojourn_smtp::server::Stage;
 use std::convert::Infallible;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -26,15 +26,33 @@ pub(crate) trait Subscriptions: Send + Sync + 'static {
     /// What a connection is shown under TLS that begins now.
     fn tls(&self) -> Option<TlsAcceptor>;
 
-    /// The subscription that a link to `list` with `token` is for; nothing when there is none. It
-    /// may wait for the disk.
-    fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
+    /// The subscription that a link is for; nothing when there is none. It may wait for the disk.
+    fn find(&self, link: Link<'_>) -> Result<Option<Subscription>, NotNow>;
 
     /// Ends that subscription: on stable storage when this returns, however often it is asked for.
-    fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
+    fn end(&self, link: Link<'_>) -> Result<Option<Subscription>, NotNow>;
 
     /// A connection of this client was closed, as there are too many.
     fn closed(&self, client: SocketAddr);
+}
+
+/// A link to unsubscribe that was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link<'a> {
+    /// The list's return path.
+    pub(crate) list: &'a str,
+    pub(crate) token: &'a str,
+    /// Who opened it; not known behind a proxy.
+    pub(crate) client: Option<IpAddr>,
+}
+
+/// Why a link cannot be followed now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotNow {
+    /// There were too many in this hour.
+    TooMany,
+    /// The register cannot be used.
+    Broken,
 }
 
 /// One who has subscribed to a list.
@@ -81,25 +99,35 @@ impl<S: Subscriptions> Endpoint<S> {
 
     async fn converse(&self, stream: TcpStream, place: &Place) {
         if !self.under_tls {
-            return self.answer_all(stream, place).await;
+            return self.answer_all(stream, None, place).await;
         }
+        let client = stream.peer_addr().ok().map(|it| it.ip());
         let Some(tls) = self.subscriptions.tls() else { return };
         if let Ok(Ok(stream)) = timeout(PATIENCE, tls.accept(stream)).await {
-            self.answer_all(stream, place).await;
+            self.answer_all(stream, client, place).await;
         }
     }
 
-    async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin, place: &Place) {
+    async fn answer_all(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        client: Option<IpAddr>,
+        place: &Place,
+    ) {
         let answer = service_fn(async |request| {
             place.set(Stage::Begun, Instant::now());
-            Ok::<_, Infallible>(self.answer(request).await)
+            Ok::<_, Infallible>(self.answer(request, client).await)
         });
         // A client that breaks off, or says nothing that can be read, gets no answer.
         let http = protocol().keep_alive(false).serve_connection(TokioIo::new(stream), answer);
         let _ = http.await;
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        client: Option<IpAddr>,
+    ) -> Response<Full<Bytes>> {
         let Some((list, token)) = self.names(request.uri().path()) else {
             return respond(StatusCode::NOT_FOUND, page::unknown());
         };
@@ -117,19 +145,23 @@ impl<S: Subscriptions> Endpoint<S> {
         if ends && Limited::new(request.into_body(), BODY).collect().await.is_err() {
             return respond(StatusCode::PAYLOAD_TOO_LARGE, page::unknown());
         }
-        let found = spawn_blocking(move || match ends {
-            true => subscriptions.end(&list, &token),
-            false => subscriptions.find(&list, &token),
+        let found = spawn_blocking(move || {
+            let link = Link { list: &list, token: &token, client };
+            if ends { subscriptions.end(link) } else { subscriptions.find(link) }
         });
-        match found.await {
-            Ok(Ok(Some(Subscription { list, address }))) => {
+        match found.await.unwrap_or(Err(NotNow::Broken)) {
+            Ok(Some(Subscription { list, address })) => {
                 let page = if ends { page::done } else { page::question };
                 respond(StatusCode::OK, page(&list, &address))
             }
-            Ok(Ok(None)) => respond(StatusCode::NOT_FOUND, page::unknown()),
-            Ok(Err(_)) | Err(_) => {
-                let mut response = respond(StatusCode::SERVICE_UNAVAILABLE, page::later());
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+            Ok(None) => respond(StatusCode::NOT_FOUND, page::unknown()),
+            Err(why) => {
+                let (status, seconds) = match why {
+                    NotNow::TooMany => (StatusCode::TOO_MANY_REQUESTS, "3600"),
+                    NotNow::Broken => (StatusCode::SERVICE_UNAVAILABLE, "60"),
+                };
+                let mut response = respond(status, page::later());
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
                 response
             }
         }
@@ -170,18 +202,19 @@ mod tests {
             None
         }
 
-        fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+        fn find(&self, Link { list, token, .. }: Link<'_>) -> Result<Option<Subscription>, NotNow> {
             self.0.lock().unwrap().push(format!("find {list} {token}"));
             let known = Subscription { list: "News <1>".into(), address: "ann@x.example".into() };
             match token {
                 "good" => Ok(Some(known)),
-                "full" => Err("disk full".into()),
+                "full" => Err(NotNow::Broken),
+                "much" => Err(NotNow::TooMany),
                 _ => Ok(None),
             }
         }
 
-        fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
-            let found = self.find(list, token);
+        fn end(&self, link: Link<'_>) -> Result<Option<Subscription>, NotNow> {
+            let found = self.find(link);
             let mut told = self.0.lock().unwrap();
             let last = told.last_mut().unwrap();
             *last = last.replace("find", "end");
@@ -271,6 +304,7 @@ mod tests {
             ("POST /leave/news@lists.example/bad", "404"),
             ("GET /leave/news@lists.example/bad", "404"),
             ("POST /leave/news@lists.example/full", "503"),
+            ("GET /leave/news@lists.example/much", "429"),
             ("POST /other/news@lists.example/good", "404"),
             ("POST /leave/%ff/good", "404"),
             ("POST /leave", "404"),

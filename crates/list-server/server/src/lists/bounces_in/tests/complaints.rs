@@ -15,7 +15,7 @@ fn told_to(home: &LocalRecipients, text: &str) -> (Vec<String>, Option<Address>)
     lists.unsubscribe = Some(unsubscribe());
     lists.abuse = Some(address("ann@elsewhere.example"));
     let came_back = lists.look(home, false, text.as_bytes(), TODAY * DAY).unwrap();
-    lists.enter(&came_back, "192.0.2.9:25".parse().unwrap(), TODAY * DAY).unwrap();
+    lists.enter(&came_back, ("192.0.2.9:25".parse().unwrap(), None), TODAY * DAY).unwrap();
     let told = heard.0.lock().unwrap().clone();
     (told, came_back.readers().pop())
 }
