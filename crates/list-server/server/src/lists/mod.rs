@@ -66,6 +66,8 @@ pub(crate) struct Lists {
     pub(crate) subscribers: Arc<Mutex<SubscriberStore>>,
     /// Subscribers of all lists that there may be.
     pub(crate) most: u64,
+    /// Octets of the largest message.
+    pub(crate) largest: u64,
     /// What signs return paths and verifies them.
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
@@ -105,6 +107,7 @@ impl Lists {
             letters: persistent.letters.clone(),
             subscribers: Arc::clone(&persistent.subscribers),
             most: rules.subscribers.get().into(),
+            largest: rules.bounds.message.0,
             keys: Arc::clone(&persistent.keys),
             good_days: good_days(settings.mail.lifetime),
             most_for_reader: hourly(rules.reader_hourly),
@@ -272,6 +275,10 @@ impl RecipientPolicy for Lists {
 impl LocalDelivery for Lists {
     fn listening(&self) -> Option<Vec<IpAddr>> {
         Some(self.listening.clone())
+    }
+
+    fn largest(&self) -> u64 {
+        self.largest
     }
 
     fn has(&self, address: &Address) -> bool {
