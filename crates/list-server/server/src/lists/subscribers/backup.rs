@@ -4,8 +4,8 @@
 //! crash may leave a backup without the last transaction, whose answer was not given.
 
 use super::tables::{APPLICATION, VERSION};
-use rusqlite::functions::FunctionFlags;
 use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 use sojourn_mail_spool::private;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
