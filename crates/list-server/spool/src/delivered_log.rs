@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{Mode, OFlags};
 use sojourn_mail_engine::{MessageId, RecipientIndex, Task};
 use std::fs::File;
+use std::io::ErrorKind::{QuotaExceeded, StorageFull};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -105,7 +106,8 @@ impl Answers {
         let file = self.file.as_ref().map_err(|why| self.say(why))?;
         // A part of it that is written is written over by what comes next.
         while let Err(error) = file.write_all_at(&self.bytes, self.end) {
-            if !self.reserve.take(0) {
+            let is_full = matches!(error.kind(), StorageFull | QuotaExceeded);
+            if !is_full || !self.reserve.take(0) {
                 return Err(self.say(&error));
             }
         }

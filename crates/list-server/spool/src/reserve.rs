@@ -7,7 +7,7 @@
 
 use crate::private;
 use rusqlite::{ErrorCode, ffi};
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -124,18 +124,21 @@ impl Reserve {
     /// Makes it at most so long.
     fn cut(&self, octets: u64) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
+        // Of two at once, one would lengthen what the other cut.
+        flock(&file, FlockOperation::LockExclusive)?;
         if file.metadata()?.len() > octets { file.set_len(octets) } else { Ok(()) }
     }
 
     /// Makes it at least so long, of octets that the disk has; or leaves it as it is.
     fn stretch(&self, octets: u64) -> io::Result<()> {
-        let before = self.len();
-        if before >= octets {
+        if self.len() >= octets {
             return Ok(());
         }
         let mut file = private::append(&self.path)?;
-        let more = octets - before;
-        let done = match fallocate(&file, FallocateFlags::empty(), before, more) {
+        flock(&file, FlockOperation::LockExclusive)?;
+        let before = file.metadata()?.len();
+        let more = octets.saturating_sub(before);
+        let done = match fallocate(&file, FallocateFlags::empty(), before, more.max(1)) {
             // NFS before version 4.2, among others.
             Err(Errno::OPNOTSUPP) => io::copy(&mut io::repeat(0).take(more), &mut file).map(drop),
             done => done.map_err(io::Error::from),

@@ -66,7 +66,7 @@ impl SmallDisk {
     pub fn fill(&self) {
         let mut file = OpenOptions::new().create(true).append(true).open(self.neighbour());
         let file = file.as_mut().expect("a neighbour has a file");
-        for size in [1 << 20, 1 << 16, 4096, 1] {
+        for size in [1 << 20, 1 << 16, 1 << 10] {
             while file.write_all(&vec![0; size]).is_ok() && file.sync_all().is_ok() {}
         }
     }

@@ -38,7 +38,7 @@ impl Sender {
         let orders = process.stdin.take();
         let says = BufReader::new(process.stdout.take().unwrap());
         let mut sender = Sender { process, orders, says };
-        sender.expect("started");
+        sender.hear_of("started");
         sender
     }
 
@@ -58,10 +58,6 @@ impl Sender {
     /// Waits until this was noticed.
     pub(crate) fn hear_of(&mut self, what: &str) {
         while self.hear().expect("it lives") != what {}
-    }
-
-    fn expect(&mut self, what: &str) {
-        assert_eq!(self.hear().as_deref(), Some(what));
     }
 
     /// Sends a message and waits until it is on stable storage, or was refused; which.
