@@ -2,11 +2,12 @@
 
 use crate::error::{Doing, SpoolError};
 use crate::salvage::Finding;
-use crate::{delivered_log, private, salvage, schema};
+use crate::{Reserve, delivered_log, private, salvage, schema};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 use sojourn_smtp::Address;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ pub fn repair(path: &Path) -> Result<Option<Repaired>, SpoolError> {
         findings.extend(salvage::rebuild(path).map_err(|failed| failed.of(path))?);
     }
     // With what was answered, before recipients are numbered anew.
-    let (database, ..) = schema::open(path)?;
+    let (database, ..) = schema::open(path, &Arc::new(Reserve::beside(path)))?;
     private::give(&delivered_log::beside(path), path);
     let failed = |error| SpoolError::sqlite(path, Doing::Write, error);
     if is_damaged {

@@ -11,13 +11,16 @@
 mod tests;
 
 use crate::private;
+use crate::reserve::Reserve;
 use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{Mode, OFlags};
 use sojourn_mail_engine::{MessageId, RecipientIndex, Task};
 use std::fs::File;
+use std::io::ErrorKind::{QuotaExceeded, StorageFull};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// "sojnans1", which the file begins with, and the number of the database after it.
 const MAGIC: &[u8; 8] = b"sojnans1";
@@ -32,6 +35,8 @@ pub(super) type Run = [u8; 16];
 
 /// The answers that a crash must not forget.
 ///
+/// On a full disk it takes the space that is kept for it ([`Reserve`]).
+///
 /// The file has at most 16 octets for each recipient of the spool and twice 1 MiB.
 #[derive(Debug)]
 pub struct Answers {
@@ -44,6 +49,7 @@ pub struct Answers {
     /// The file's length, and how much of it the present batch contains.
     end: u64,
     batched: u64,
+    reserve: Arc<Reserve>,
 }
 
 impl Answers {
@@ -54,7 +60,11 @@ impl Answers {
     /// # Errors
     ///
     /// The database cannot be written, and there are answers that it has to have first.
-    pub(super) fn open(spool: &Path, database: &Connection) -> rusqlite::Result<Answers> {
+    pub(super) fn open(
+        spool: &Path,
+        database: &Connection,
+        reserve: &Arc<Reserve>,
+    ) -> rusqlite::Result<Answers> {
         let path = beside(spool);
         let mut file = open(&path);
         // Where root works on a spool, its server has to be able to write on.
@@ -64,14 +74,15 @@ impl Answers {
             (Ok(file), Some(old)) => read(file, old).unwrap_or_default(),
             _ => Vec::new(),
         };
-        let (run, file) = match bring(database, &found) {
+        let (run, file) = match reserve.with(0, || bring(database, &found)) {
             Ok(run) => (run, file),
             Err(error) if found.is_empty() => (Run::default(), Err(io::Error::other(error))),
             Err(error) => return Err(error),
         };
         let file = file.and_then(|file| file.set_len(0).map(|()| file));
         let file = file.map_err(|error| error.to_string());
-        Ok(Answers { path, file, run, bytes: Vec::new(), end: 0, batched: 0 })
+        let reserve = Arc::clone(reserve);
+        Ok(Answers { path, file, run, bytes: Vec::new(), end: 0, batched: 0, reserve })
     }
 
     /// Hands these recipients to the kernel: they have it. One write, for all of them.
@@ -94,7 +105,12 @@ impl Answers {
         }
         let file = self.file.as_ref().map_err(|why| self.say(why))?;
         // A part of it that is written is written over by what comes next.
-        file.write_all_at(&self.bytes, self.end).map_err(|error| self.say(&error))?;
+        while let Err(error) = file.write_all_at(&self.bytes, self.end) {
+            let is_full = matches!(error.kind(), StorageFull | QuotaExceeded);
+            if !is_full || !self.reserve.take(0) {
+                return Err(self.say(&error));
+            }
+        }
         self.end += self.bytes.len() as u64;
         Ok(())
     }

@@ -14,6 +14,7 @@ mod error;
 mod look;
 mod operate;
 pub mod private;
+mod reserve;
 mod salvage;
 mod schema;
 #[cfg(test)]
@@ -26,21 +27,25 @@ pub use epoch::Epoch;
 pub use error::{Doing, SpoolError};
 pub use look::{Queued, Tried, Waiting, look, waiting};
 pub use operate::operate;
+pub use reserve::{Reserve, octets};
 pub use salvage::Finding;
-pub use schema::own;
+pub use schema::{own, read};
 pub use writer::{Archive, Done, Job};
 
 use bytes::Bytes;
+use reserve::LAST;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{
     Connection, MAIN_DB, OptionalExtension, Row, ToSql, TransactionBehavior, named_params,
 };
 use sojourn_mail_engine::{
-    Deferral, MessageId, Moment, Obstacle, Operation, Record, Stored, Submission, Task,
+    Deferral, MessageId, Moment, Obstacle, Operation, RecipientIndex, Record, Stored, Submission,
+    Task,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A spool that is open, and owned by this process.
 #[derive(Debug)]
@@ -57,6 +62,7 @@ pub struct Spool {
     stepped_ms: i64,
     /// Messages all of whose recipients are at their end, to be removed.
     finished: Vec<MessageId>,
+    reserve: Arc<Reserve>,
 }
 
 /// A message that is not written yet.
@@ -77,7 +83,8 @@ impl Spool {
     /// Another process has it; it is something else than a spool; it cannot be read or written.
     pub fn open(path: &Path, epoch: Epoch) -> Result<Spool, SpoolError> {
         let lock = schema::own(path)?;
-        let (database, next, answers) = schema::open(path)?;
+        let reserve = Arc::new(Reserve::beside(path));
+        let (database, next, answers) = schema::open(path, &reserve)?;
         Ok(Spool {
             path: path.to_owned(),
             epoch,
@@ -88,7 +95,13 @@ impl Spool {
             offers: BTreeMap::new(),
             stepped_ms: 0,
             finished: Vec::new(),
+            reserve,
         })
+    }
+
+    /// The disk space that is kept for what is to be written.
+    pub fn reserve(&self) -> Arc<Reserve> {
+        Arc::clone(&self.reserve)
     }
 
     /// Where the reader of answers notes them. Panics when it is asked for again.
@@ -136,11 +149,23 @@ impl Spool {
             _ => None,
         });
         let offers: BTreeMap<_, _> = offers.collect();
-        self.write_all(records, &offers)
-            .map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))?;
+        let deletes = |it: &Record| matches!(it, Record::Operated(Operation::Delete, ..));
+        let floor = if records.iter().any(deletes) { 0 } else { LAST };
+        let reserve = self.reserve();
+        let written = reserve.with(floor, || self.write_all(records, &offers));
+        written.map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))?;
         self.finished.clear();
         self.stepped_ms = 0;
+        if reserve.is_short() {
+            // SQLite's own checkpoint does not say that it found the disk full, and the log grows.
+            let _ = reserve.with(floor, || self.checkpoint("PASSIVE"));
+        }
         Ok(())
+    }
+
+    /// Copies the write-ahead log into the database.
+    fn checkpoint(&self, mode: &str) -> rusqlite::Result<()> {
+        self.database.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
     }
 
     fn write_all(
@@ -176,6 +201,12 @@ impl Spool {
                         [times, &first, &due, &at, host, &status, &reason.text];
                     change(&transaction, DEFERRED, *task, &with)?;
                 }
+                Record::Operated(Operation::Delete, message, recipients)
+                    if are_last(&transaction, *message, recipients)? =>
+                {
+                    transaction.prepare_cached(EMPTY)?.execute([key(*message)])?;
+                    transaction.prepare_cached(REMOVE)?.execute([key(*message)])?;
+                }
                 Record::Operated(operation, message, recipients) => {
                     let statement = match operation {
                         Operation::Hold => HELD,
@@ -194,7 +225,9 @@ impl Spool {
         for id in &self.finished {
             transaction.prepare_cached(REMOVE)?.execute([key(*id)])?;
         }
-        transaction.commit()
+        transaction.commit()?;
+        self.reserve.set_free(free(&self.database)?);
+        Ok(())
     }
 
     /// All messages that are not finished, the oldest first, as an engine takes them up.
@@ -237,7 +270,8 @@ impl Spool {
 
     /// Has the recipients of `records` tried at the next start, where they are deferred.
     fn make_due(&mut self, records: &[Record]) -> Result<(), SpoolError> {
-        let mut write = || {
+        let reserve = self.reserve();
+        let write = || {
             let transaction =
                 self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for record in records {
@@ -248,7 +282,8 @@ impl Spool {
             }
             transaction.commit()
         };
-        write().map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
+        let written = reserve.with(LAST, write);
+        written.map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
     }
 
     /// Gives pages back to the system, where most of them are free: SQLite keeps what removed rows
@@ -259,17 +294,20 @@ impl Spool {
     /// The disk has no space for that copy, or it cannot be written; the spool is as it was.
     pub fn shrink(&self) -> Result<(), SpoolError> {
         let shrink = || {
-            let number =
-                |name| self.database.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
-            let page = number("page_size")?;
-            let free = number("freelist_count")? * page;
-            let used = number("page_count")? * page - free;
-            if free < MUCH || used > free.min(LITTLE) {
-                return Ok(());
+            let free = free(&self.database)?;
+            let used = number(&self.database, "page_count")? * number(&self.database, "page_size")?;
+            let is_sparse = free >= MUCH && used - free <= free.min(LITTLE);
+            if is_sparse {
+                self.database.execute_batch("VACUUM")?;
             }
-            self.database.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+            if is_sparse || self.reserve.is_short() {
+                self.checkpoint("TRUNCATE")?;
+            }
+            self.reserve.set_free(if is_sparse { 0 } else { free });
+            Ok(())
         };
-        shrink().map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
+        let shrunk = self.reserve.with(LAST, shrink);
+        shrunk.map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
     }
 
     /// Whether something waits for the next write: finished messages, a step of the calendar.
@@ -320,6 +358,30 @@ fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Resu
     Ok(())
 }
 
+fn number(database: &Connection, pragma: &str) -> rusqlite::Result<u64> {
+    database.pragma_query_value(None, pragma, |row| row.get(0))
+}
+
+/// Octets of the pages that removed rows left.
+fn free(database: &Connection) -> rusqlite::Result<u64> {
+    Ok(number(database, "freelist_count")? * number(database, "page_size")?)
+}
+
+/// Whether these recipients are all that wait of a message, which is removed with them. Pages that
+/// become free need no space in the write-ahead log; rows that change their state do.
+fn are_last(
+    database: &Connection,
+    message: MessageId,
+    recipients: &[RecipientIndex],
+) -> rusqlite::Result<bool> {
+    let count = "SELECT total(state IN ('open', 'deferred')), total(state = 'failed')
+        FROM recipient WHERE message = ?";
+    let row = |row: &Row<'_>| Ok((row.get::<_, f64>(0)?, row.get::<_, f64>(1)?));
+    let counts = database.prepare_cached(count)?.query_row([key(message)], row)?;
+    Ok(counts == (recipients.len() as f64, 0.0))
+}
+
+const EMPTY: &str = "DELETE FROM recipient WHERE message = ?1";
 const STEP_MESSAGES: &str = "UPDATE message SET accepted_ms = accepted_ms + ?1";
 const STEP_RECIPIENTS: &str = "UPDATE recipient
     SET first_ms = first_ms + ?1, due_ms = due_ms + ?1, tried_ms = tried_ms + ?1

@@ -38,10 +38,6 @@ pub fn operate(
         }
         counts.messages += 1;
         counts.recipients += chosen.len() as u64;
-        let ended = stored.progress.iter().filter(|it| **it == Progress::Ended).count();
-        if operation == Operation::Delete && ended + chosen.len() == stored.progress.len() {
-            spool.finish(id);
-        }
         records.push(Record::Operated(operation, id, chosen.into()));
     }
     match operation {
@@ -49,6 +45,8 @@ pub fn operate(
         Operation::Flush => spool.make_due(&records)?,
         _ => {
             spool.write(&records)?;
+            // What cannot be given back now is used by the next message.
+            let _ = spool.shrink();
         }
     }
     Ok(counts)

@@ -4,8 +4,9 @@ use crate::delivered_log::Answers;
 use crate::epoch::Epoch;
 use crate::error::{Doing, SpoolError};
 use crate::private;
+use crate::reserve::Reserve;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use rustix::fs::{FlockOperation, flock};
 use sojourn_mail_engine::{
     Deferral, MessageId, Progress, Reason, RecipientIndex, Stored, Submission,
@@ -14,6 +15,7 @@ use sojourn_smtp::{Address, Enhanced};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// "sojn", which the file begins to be known by.
@@ -71,6 +73,9 @@ const SEEN: [&str; SINCE.len()] = [
     "CREATE TEMP VIEW message AS SELECT *, NULL AS checksum FROM main.message;",
 ];
 
+/// Octets of the write-ahead log that are kept for its next use.
+const LOG_MAX: u64 = 8 << 20;
+
 /// How long to wait for another process that looks at the spool.
 const LOOKERS: Duration = Duration::from_secs(5);
 
@@ -93,7 +98,10 @@ pub fn own(path: &Path) -> Result<File, SpoolError> {
 
 /// Opens the database at `path`, makes the tables where there are none, and has it take what was
 /// answered; with the number of the next message, and where answers are noted.
-pub(super) fn open(path: &Path) -> Result<(Connection, u64, Answers), SpoolError> {
+pub(super) fn open(
+    path: &Path,
+    reserve: &Arc<Reserve>,
+) -> Result<(Connection, u64, Answers), SpoolError> {
     if path.exists() {
         not_empty(path)?;
         whole(path)?;
@@ -101,10 +109,13 @@ pub(super) fn open(path: &Path) -> Result<(Connection, u64, Answers), SpoolError
         begin(path)?;
     }
     let failed = |error| SpoolError::sqlite(path, Doing::Open, error);
-    let database = Connection::open(path).map_err(failed)?;
-    let next = prepare(&database).map_err(failed)?;
+    let opened = reserve.with(0, || {
+        let database = Connection::open(path)?;
+        prepare(&database).map(|next| (database, next))
+    });
+    let (database, next) = opened.map_err(failed)?;
     let next = next.ok_or_else(|| SpoolError::NotASpool { path: path.to_owned() })?;
-    let answers = Answers::open(path, &database);
+    let answers = Answers::open(path, &database, reserve);
     let answers = answers.map_err(|error| SpoolError::sqlite(path, Doing::Write, error))?;
     Ok((database, next, answers))
 }
@@ -194,6 +205,10 @@ fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
     database.pragma_update(None, "journal_mode", "WAL")?;
     database.pragma_update(None, "synchronous", "FULL")?;
     database.pragma_update(None, "foreign_keys", true)?;
+    // Space that a large message needed in the log goes back.
+    database.pragma_update(None, "journal_size_limit", LOG_MAX)?;
+    // A deletion must not need space elsewhere.
+    database.pragma_update(None, "temp_store", "MEMORY")?;
     match kind {
         Kind::Empty => make(database)?,
         Kind::Spool(version) if version < VERSION => {
@@ -219,17 +234,48 @@ fn change(database: &Connection, tables: &str) -> rusqlite::Result<()> {
     database.execute_batch("COMMIT")
 }
 
+/// Opens a database with a write-ahead log to look at it only; one on a disk that cannot be written
+/// too, unless its log has something that the database lacks and no process has it open.
+///
+/// # Errors
+///
+/// It cannot be opened.
+pub fn read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags)?;
+    // The last to close it copies the write-ahead log into it: a look changes nothing.
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    database.busy_timeout(LOOKERS)?;
+    let has_log = PathBuf::from(format!("{}-wal", path.display()));
+    let has_log = has_log.metadata().is_ok_and(|log| log.len() > 0);
+    match database.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
+        Err(error)
+            if !has_log
+                && matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+                ) =>
+        {
+            // Where no file can be made beside it, no process writes it.
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            let escaped = path.display().to_string();
+            let escaped = escaped.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            Connection::open_with_flags(
+                format!("file:{escaped}?immutable=1"),
+                flags | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+            )
+        }
+        // What is wrong with it, its reader finds.
+        _ => Ok(database),
+    }
+}
+
 /// Opens the spool at `path` to look at it only.
 pub(super) fn look(path: &Path) -> Result<Connection, SpoolError> {
     let failed = |error| SpoolError::sqlite(path, Doing::Open, error);
     not_empty(path)?;
     whole(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(path, flags).map_err(failed)?;
-    // The last to close it copies the write-ahead log into it: a look changes nothing.
-    let unchanged = database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-    unchanged.map_err(failed)?;
-    database.busy_timeout(LOOKERS).map_err(failed)?;
+    let database = read(path).map_err(failed)?;
     match kind(&database).map_err(failed)? {
         Kind::Spool(VERSION) => {}
         Kind::Spool(version) => {

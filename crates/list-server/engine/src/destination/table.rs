@@ -47,6 +47,13 @@ impl IndexMut<DestinationId> for Destinations {
     }
 }
 
+impl crate::Engine {
+    /// Recipients that are not at their end on stable storage, those of offered messages included.
+    pub fn waiting(&self) -> u64 {
+        self.destinations.recipients
+    }
+}
+
 /// What is known.
 impl Destinations {
     /// All ids, also those of free places.

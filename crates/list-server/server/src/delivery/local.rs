@@ -36,6 +36,11 @@ pub trait LocalDelivery: Send + Sync + 'static {
         None
     }
 
+    /// Octets of the largest message that is taken; 0 where none comes from outside.
+    fn largest(&self) -> u64 {
+        0
+    }
+
     /// Whether `address` is one of them.
     fn has(&self, address: &Address) -> bool;
 

@@ -13,7 +13,7 @@ use crate::event::unix_ms;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
-use sojourn_mail_spool::SpoolError;
+use sojourn_mail_spool::{Reserve, SpoolError, octets};
 use std::fmt;
 use std::num::NonZero;
 use std::path::Path;
@@ -29,6 +29,7 @@ use tokio::task::{LocalSet, spawn_local};
 #[derive(Clone, Debug)]
 pub struct DeliveryServer {
     requests: mpsc::Sender<Request>,
+    reserve: Arc<Reserve>,
 }
 
 /// The one who started a server and can stop it.
@@ -114,11 +115,10 @@ impl DeliveryServer {
             Start::open(settings, path, names, security, Box::new(observer), local, unix_ms)
                 .map_err(StartError::Spool)?
                 .with_return_paths(paths);
+        let delivery = DeliveryServer { requests: requests.clone(), reserve: start.reserve() };
         let reload = Arc::new(OnceLock::new());
         let control = match Control::open(path) {
-            Ok(control) => {
-                Some((control, DeliveryServer { requests: requests.clone() }, reload.clone()))
-            }
+            Ok(control) => Some((control, delivery.clone(), reload.clone())),
             Err(error) => {
                 notices.push(format!("an operator cannot ask for anything: {error}"));
                 None
@@ -138,10 +138,12 @@ impl DeliveryServer {
         let thread = thread.map_err(StartError::System)?;
         // No value is sent: this ends when the other end is gone.
         let _ = begun.recv();
-        Ok((
-            DeliveryServer { requests: requests.clone() },
-            ServerHandle { requests, thread, notices, reload },
-        ))
+        Ok((delivery, ServerHandle { requests, thread, notices, reload }))
+    }
+
+    /// Whether the disk has space for a message, before anything is done with it.
+    pub(crate) fn admit(&self, size: usize, recipients: usize) -> Result<(), Refused> {
+        self.reserve.admit(octets(size, recipients)).map_err(Refused::Now)
     }
 
     /// Hands over a message; returns when it and all its recipients are on stable storage.

@@ -65,6 +65,8 @@ pub(crate) struct Lists {
     pub(crate) subscribers: Arc<Mutex<SubscriberStore>>,
     /// Subscribers of all lists that there may be.
     pub(crate) most: u64,
+    /// Octets of the largest message.
+    pub(crate) largest: u64,
     /// What signs return paths and verifies them.
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
@@ -100,6 +102,7 @@ impl Lists {
             letters: persistent.letters.clone(),
             subscribers: Arc::clone(&persistent.subscribers),
             most: rules.subscribers.get().into(),
+            largest: rules.bounds.message.0,
             keys: Arc::clone(&persistent.keys),
             good_days: good_days(settings.mail.lifetime),
             hourly: rules.hourly.clone(),
@@ -291,6 +294,10 @@ impl RecipientPolicy for Lists {
 impl LocalDelivery for Lists {
     fn listening(&self) -> Option<Vec<IpAddr>> {
         Some(self.listening.clone())
+    }
+
+    fn largest(&self) -> u64 {
+        self.largest
     }
 
     fn has(&self, address: &Address) -> bool {

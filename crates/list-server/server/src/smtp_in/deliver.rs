@@ -127,6 +127,7 @@ impl ReceptionContext {
     ) -> Result<Reply, NotTaken> {
         let received = trace.received(&self.name, &date(client.now));
         let Arrival { sender, recipients, text, utf8 } = arrival;
+        self.delivery.admit(text.len(), recipients.len())?;
         let (size, sorted) = (text.len(), self.sort(recipients));
         let relayed = sorted.on.len();
         let _changed = self.reserve_change(client.submitter, &text)?;

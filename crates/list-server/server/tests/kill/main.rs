@@ -1,6 +1,7 @@
 //! A list server in a process of its own, killed and otherwise ill-treated while it sends into a
 //! small internet, which counts what it takes over.
 
+mod full;
 mod kills;
 mod register;
 mod sender;
@@ -55,6 +56,21 @@ impl Stage {
     /// One that tells of each delivery.
     fn talkative_sender(&self) -> Sender {
         Sender::start(&self.internet, &self.spool(), true)
+    }
+
+    /// Panics where one of these was sent to again: the sender had said so, by recipient and by the
+    /// message's number in the spool, which has one more than the test's.
+    fn assert_once(&self, delivered: &[String]) {
+        let mut times = BTreeMap::new();
+        let accepted = self.internet.accepted_since(0);
+        for it in &accepted {
+            *times.entry((&*it.recipient, &*it.message)).or_insert(0) += 1;
+        }
+        for said in delivered {
+            let (recipient, number) = said.split_once(' ').expect("a recipient and a number");
+            let message = sender::message_id(number.parse::<u64>().unwrap() - 1);
+            assert_eq!(times.get(&(recipient, &*message)), Some(&1), "{said} was sent to again");
+        }
     }
 
     /// Waits until everybody has all of these messages; what became of them.

@@ -4,7 +4,6 @@ use crate::{PATIENCE, Stage, ids};
 use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
 use sojourn_testnet::Drawn;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn stage(slow_reply: Span) -> Stage {
@@ -64,61 +63,6 @@ fn all_hosts_may_be_down_for_a_while() {
     stage.internet.set_hosts(true);
     assert_eq!(stage.wait_for_all(&ids([0])).lost, 0);
     assert!(sender.stop().starts_with("stopped"));
-}
-
-/// Mounts and remounts a small file system where the spool will be; says so where it cannot.
-fn mount(stage: &Stage, options: &str) -> bool {
-    let folder = stage.spool().parent().unwrap().to_owned();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", options, "tmpfs"])
-        .arg(&folder)
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !mounted {
-        // Not `eprintln!`: what a test that passes prints by that is not shown.
-        let said = b"skipped: only root can mount a small file system\n";
-        std::io::Write::write_all(&mut std::io::stderr(), said).expect("standard error");
-    }
-    mounted
-}
-
-/// Unmounts it when the test ends.
-struct Mounted<'a>(&'a Stage);
-
-impl Drop for Mounted<'_> {
-    fn drop(&mut self) {
-        let folder = self.0.spool().parent().unwrap().to_owned();
-        drop(Command::new("umount").arg("-l").arg(folder).status());
-    }
-}
-
-#[test]
-fn a_full_disk_loses_nothing_and_takes_nothing() {
-    let stage = stage(Span::from_ms(20));
-    if !mount(&stage, "size=1m") {
-        return;
-    }
-    let mounted = Mounted(&stage);
-    let mut sender = stage.sender();
-    let mut taken = Vec::new();
-    // Until no more fits.
-    let refused = loop {
-        let number = taken.len() as u64;
-        let said = sender.send(number, &stage.recipients);
-        if said != format!("accepted {number}") {
-            break said;
-        }
-        taken.push(number);
-        assert!(taken.len() < 1000, "1 MB holds no 1000 messages of 150 recipients");
-    };
-    assert!(refused.starts_with("refused"), "{refused}");
-    assert!(mount(&stage, "remount,size=64m"));
-    assert_eq!(stage.wait_for_all(&ids(taken.clone())).lost, 0);
-    let number = taken.len() as u64 + 1;
-    assert_eq!(sender.send(number, &stage.recipients), format!("accepted {number}"));
-    assert_eq!(stage.wait_for_all(&ids([number])).lost, 0);
-    assert!(sender.stop().starts_with("stopped"));
-    drop(mounted);
 }
 
 /// What a process is to note lies in the way: it says so once, and everybody has everything once.

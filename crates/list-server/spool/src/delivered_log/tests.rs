@@ -21,6 +21,10 @@ fn tasks(recipients: std::ops::Range<u32>) -> impl Iterator<Item = Task> {
     recipients.map(|number| Task { message: MessageId(1), recipient: RecipientIndex(number) })
 }
 
+fn open_answers(path: &Path, database: &Connection) -> rusqlite::Result<Answers> {
+    Answers::open(path, database, &Arc::new(Reserve::beside(path)))
+}
+
 /// Who is at the end.
 fn ended(database: &Connection) -> Vec<u32> {
     let ended = "SELECT number FROM recipient WHERE state = 'ended' ORDER BY number";
@@ -32,12 +36,12 @@ fn ended(database: &Connection) -> Vec<u32> {
 fn what_was_noted_is_there_after_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let (path, database) = database(folder.path(), 8);
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     answers.note(tasks(2..4)).unwrap();
     answers.note(tasks(6..7)).unwrap();
     answers.note([Task { message: MessageId(9), recipient: RecipientIndex(0) }]).unwrap();
     assert!(ended(&database).is_empty());
-    let answers = Answers::open(&path, &database).unwrap();
+    let answers = open_answers(&path, &database).unwrap();
     assert_eq!(ended(&database), [2, 3, 6]);
     assert_eq!(std::fs::metadata(beside(&path)).unwrap().len(), 0);
     answers.remove();
@@ -49,7 +53,7 @@ fn what_was_noted_is_there_after_the_process() {
 fn what_is_torn_does_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let (path, database) = database(folder.path(), 3);
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     answers.note(tasks(0..3)).unwrap();
     let whole = std::fs::read(beside(&path)).unwrap();
     let run = answers.run;
@@ -75,19 +79,19 @@ fn what_is_torn_does_not_count() {
 fn what_belongs_to_another_opening_does_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let (path, database) = database(folder.path(), 3);
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     answers.note(tasks(0..3)).unwrap();
     let stale = std::fs::read(beside(&path)).unwrap();
     database.execute("INSERT INTO answers SELECT randomblob(16)", []).unwrap();
     database.execute("DELETE FROM answers WHERE rowid = 1", []).unwrap();
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     assert!(ended(&database).is_empty());
     answers.note(tasks(1..2)).unwrap();
     // What a file had behind its end before it was cut is of another opening as well.
     let mut after = std::fs::read(beside(&path)).unwrap();
     after.extend_from_slice(&stale[after.len()..]);
     std::fs::write(beside(&path), after).unwrap();
-    Answers::open(&path, &database).unwrap();
+    open_answers(&path, &database).unwrap();
     assert_eq!(ended(&database), [1]);
 }
 
@@ -96,7 +100,7 @@ fn what_belongs_to_another_opening_does_not_count() {
 fn the_file_stays_small() {
     let folder = tempfile::tempdir().unwrap();
     let (path, database) = database(folder.path(), 40);
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     let length = || std::fs::metadata(beside(&path)).unwrap().len();
     for turn in 0..300 {
         answers.note(tasks(40..1000)).unwrap();
@@ -113,7 +117,7 @@ fn the_file_stays_small() {
     }
     assert!(length() > 2 * SPENT);
     answers.saved();
-    Answers::open(&path, &database).unwrap();
+    open_answers(&path, &database).unwrap();
     assert_eq!(ended(&database), (0..40).collect::<Vec<_>>());
 }
 
@@ -121,7 +125,7 @@ fn the_file_stays_small() {
 fn a_disk_that_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let (path, database) = database(folder.path(), 3);
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     answers.file = Ok(File::options().write(true).open("/dev/full").unwrap());
     let why = answers.note(tasks(0..1)).unwrap_err();
     let right = format!(
@@ -134,11 +138,11 @@ fn a_disk_that_is_full() {
     // When the disk has space again, they are noted as ever.
     answers.file = open(&beside(&path)).map_err(|error| error.to_string());
     answers.note(tasks(1..2)).unwrap();
-    Answers::open(&path, &database).unwrap();
+    open_answers(&path, &database).unwrap();
     assert_eq!(ended(&database), [1]);
     // A database that takes nothing may be opened where there is nothing that it has to take.
     database.pragma_update(None, "query_only", true).unwrap();
-    let mut answers = Answers::open(&path, &database).unwrap();
+    let mut answers = open_answers(&path, &database).unwrap();
     assert!(answers.note(tasks(0..1)).unwrap_err().contains("readonly"));
 }
 
@@ -147,7 +151,7 @@ fn it_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let (path, database) = database(folder.path(), 1);
-    Answers::open(&path, &database).unwrap();
+    open_answers(&path, &database).unwrap();
     let mode = std::fs::metadata(beside(&path)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }

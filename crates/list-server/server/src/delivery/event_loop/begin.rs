@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use sojourn_core::Span;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Engine, Event, Moment, Progress, Stored};
-use sojourn_mail_spool::{Archive, Done, Epoch, Spool, SpoolError};
+use sojourn_mail_spool::{Archive, Done, Epoch, Reserve, Spool, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
@@ -57,6 +57,11 @@ impl Start {
         Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, local, paths })
     }
 
+    /// The disk space that is kept for what is to be written.
+    pub(crate) fn reserve(&self) -> Arc<Reserve> {
+        self.spool.reserve()
+    }
+
     /// What is in the spool is sent with return paths as `paths` says.
     pub(crate) fn with_return_paths(self, paths: ReturnPaths) -> Start {
         Start { paths, ..self }
@@ -82,7 +87,7 @@ impl Driver {
             local,
             paths,
         } = start;
-        let (next_id, answers) = (spool.next_id(), spool.answers());
+        let (next_id, answers, reserve) = (spool.next_id(), spool.answers(), spool.reserve());
         let mut driver = Driver {
             hello: settings.mail.hello.clone(),
             // What is left to chance need not be the same from start to start.
@@ -92,6 +97,7 @@ impl Driver {
             wake: clock.instant(Moment::NEVER),
             archive: Archive::start(spool, move |done| report(&written, done)),
             answers,
+            reserve,
             unnoted: false,
             texts: Texts::default(),
             unread: BTreeMap::new(),
@@ -123,6 +129,9 @@ impl Driver {
             });
             driver.soon.push_back(Event::Restored(message));
             driver.go_on();
+        }
+        if let Err(why) = driver.admit(0, 0) {
+            driver.observe(&ServerEvent::Trouble(&format!("no mail is taken: {why}")));
         }
         driver
     }

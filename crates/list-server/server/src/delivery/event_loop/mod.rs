@@ -25,7 +25,7 @@ use sojourn_mail_engine::{
     Counts, Engine, Event, MessageId, Operation, Reason, RecipientIndex, Selection, SessionId,
     Submission,
 };
-use sojourn_mail_spool::{Answers, Archive, Epoch, Job, SpoolError};
+use sojourn_mail_spool::{Answers, Archive, Epoch, Job, Reserve, SpoolError, octets};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,6 +44,7 @@ struct Driver {
     wake: Instant,
     archive: Archive,
     answers: Answers,
+    reserve: Arc<Reserve>,
     /// Whether answers could not be noted lately, which was told.
     unnoted: bool,
     texts: Texts,
@@ -277,7 +278,34 @@ impl Driver {
         }
     }
 
+    /// Whether the disk has space for a message of `size` octets beside those that are being written
+    /// and beside the reserve; why not.
+    fn admit(&self, size: usize, recipients: usize) -> Result<(), String> {
+        self.reserve.want(self.local.largest(), self.engine.waiting() + recipients as u64);
+        let offered = self.offered.values().map(|it| &it.mail);
+        let offered = offered.map(|it| octets(it.text.len(), it.recipients.len()));
+        self.reserve.admit(offered.sum::<u64>() + octets(size, recipients))
+    }
+
     fn submit(&mut self, mail: Mail, by: Submitter) {
+        let (size, recipients) = (mail.text.len(), mail.recipients.len());
+        match by {
+            Submitter::Outside(answer) => {
+                if let Err(why) = self.admit(size, recipients) {
+                    // A client that has gone away was promised nothing.
+                    return drop(answer.send(Err(Refused::Now(why))));
+                }
+                self.offer(mail, Submitter::Outside(answer));
+            }
+            // A report may use the reserve: the message that it is about ends with it.
+            Submitter::Engine(reported) if self.reserve.fits(octets(size, recipients)) => {
+                self.offer(mail, Submitter::Engine(reported));
+            }
+            Submitter::Engine(reported) => self.report_later(mail, reported),
+        }
+    }
+
+    fn offer(&mut self, mail: Mail, by: Submitter) {
         let id = self.next_id;
         self.next_id.0 += 1;
         let now = self.clock.now();

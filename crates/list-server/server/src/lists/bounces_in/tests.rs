@@ -52,6 +52,7 @@ pub(crate) fn lists(folder: &tempfile::TempDir) -> Lists {
         letters: mpsc::unbounded_channel().0,
         subscribers: Arc::new(Mutex::new(subscribers)),
         most: 100,
+        largest: 50_000_000,
         keys: Arc::new(RwLock::new(keys())),
         good_days: good_days(Span::from_s(5 * 86_400)),
         hourly: defaults(),

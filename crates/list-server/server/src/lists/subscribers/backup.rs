@@ -3,10 +3,9 @@
 //! Each connection has triggers that write to both files. SQLite commits the register first, so a
 //! crash may leave a backup without the last transaction, whose answer was not given.
 
-use super::tables::{APPLICATION, PATIENCE, VERSION};
-use rusqlite::config::DbConfig;
+use super::tables::{APPLICATION, VERSION};
+use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OpenFlags};
 use sojourn_mail_spool::private;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -109,11 +108,7 @@ pub(crate) fn problems(path: &Path, suffix: &str) -> Vec<String> {
 }
 
 fn examine(path: &Path, suffix: &str) -> rusqlite::Result<Vec<String>> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(path, flags)?;
-    // The last to close it copies the write-ahead log into it: a look changes nothing.
-    database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    database.busy_timeout(PATIENCE)?;
+    let database = sojourn_mail_spool::read(path)?;
     function(&database)?;
     let mut check = database.prepare("PRAGMA integrity_check(10)")?;
     let lines = check.query_map([], |row| row.get(0))?;

@@ -32,7 +32,7 @@ impl SubscriberStore {
                 AND left_s IS NULL";
             self.database.execute(update, (now, list, key(subscriber)))
         };
-        Ok(self.of(leave())? > 0)
+        Ok(self.of(self.reserve.with(0, leave))? > 0)
     }
 
     /// The number of the one to ask, today, whether a request to leave is theirs; nothing where it
@@ -54,7 +54,7 @@ impl SubscriberStore {
             let row = (today, list, key(subscriber));
             self.database.query_row(update, row, |row| row.get(0)).optional()
         };
-        self.of(ask())
+        self.of(self.reserve.with(0, ask))
     }
 
     /// Why `subscriber` gets no mail of `list`; nothing where mail may be sent.

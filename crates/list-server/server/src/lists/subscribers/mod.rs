@@ -23,9 +23,11 @@ pub use super::subscribers::unverified::{Counted, Unverified};
 use super::subscribers::register::Sweep;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use sojourn_mail_engine::bounce::{Fault, Faults, Stage, Standing};
-use sojourn_mail_spool::private;
+use sojourn_mail_spool::{Reserve, private};
 use sojourn_smtp::Address;
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A book that is open.
@@ -36,6 +38,8 @@ pub struct SubscriberStore {
     /// How many subscribers there are, once they were counted.
     subscribers: Option<u64>,
     sweep: Sweep,
+    /// That of the spool.
+    reserve: Reserve,
 }
 
 /// A subscriber whose mail has come back.
@@ -77,6 +81,9 @@ pub struct SubscriberError {
     error: rusqlite::Error,
 }
 
+/// What the name of a spool's book has after the spool's.
+const SUFFIX: &str = ".bounces";
+
 const COLUMNS: &str = "bounces, address, status, reason, provider,
     score, last_s, day, returned, taken_day, probed_s, suspended_s";
 const JOINED: &str = "bounce JOIN subscriber ON subscriber.number = bounce.subscriber
@@ -86,7 +93,7 @@ impl SubscriberStore {
     /// Where the book of the spool at `spool` is.
     pub fn beside(spool: &Path) -> PathBuf {
         let mut name = spool.as_os_str().to_owned();
-        name.push(".bounces");
+        name.push(SUFFIX);
         name.into()
     }
 
@@ -100,15 +107,16 @@ impl SubscriberStore {
         if !path.exists() && !backup::beside(path).exists() {
             SubscriberStore::make(path, 0)?;
         }
-        let database = match path.metadata() {
+        let reserve = reserve(path);
+        let open = || match path.metadata() {
             // SQLite would make a new book of it, in which no subscriber has left.
             Ok(of) if of.len() == 0 => Err(backup::damaged("it is empty")),
             Err(error) => Err(backup::damaged(&error.to_string())),
-            Ok(_) => connect(path),
+            Ok(_) => connect(path).and_then(|it| backup::keep(&it, path).map(|()| it)),
         };
-        let kept = database.and_then(|it| backup::keep(&it, path).map(|()| it));
-        let (path, database) = (path.to_owned(), kept.map_err(|error| failed(path, error))?);
-        Ok(SubscriberStore { path, database, subscribers: None, sweep: Sweep::default() })
+        let database = reserve.with(0, open).map_err(|error| failed(path, error))?;
+        let (path, sweep) = (path.to_owned(), Sweep::default());
+        Ok(SubscriberStore { path, database, subscribers: None, sweep, reserve })
     }
 
     /// Makes an empty book at `path`, whatever its backup has, whose subscribers get numbers after
@@ -159,20 +167,27 @@ impl SubscriberStore {
         self.of(read())
     }
 
-    /// Does `work`, all or nothing: it is on stable storage when this returns.
+    /// Does `work`, all or nothing: it is on stable storage when this returns. On a full disk it is done
+    /// again, with space of the reserve.
     fn write<T>(
         &mut self,
-        work: impl Fn(&Connection) -> rusqlite::Result<T>,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, SubscriberError> {
-        let mut write = || {
+        let done = self.transact(work);
+        self.of(done)
+    }
+
+    fn transact<T>(
+        &mut self,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.reserve.with(0, || {
             let immediate = TransactionBehavior::Immediate;
             let transaction = self.database.transaction_with_behavior(immediate)?;
             let done = work(&transaction)?;
             transaction.commit()?;
             Ok(done)
-        };
-        let done = write();
-        self.of(done)
+        })
     }
 
     fn of<T>(&self, result: rusqlite::Result<T>) -> Result<T, SubscriberError> {
@@ -186,6 +201,13 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     backup::function(&database)?;
     tables::prepare(&database, backup::sum)?;
     Ok(database)
+}
+
+/// The reserve of the spool whose book is at `path`.
+fn reserve(path: &Path) -> Reserve {
+    let name = path.as_os_str().as_bytes();
+    let spool = name.strip_suffix(SUFFIX.as_bytes()).unwrap_or(name);
+    Reserve::beside(Path::new(OsStr::from_bytes(spool)))
 }
 
 fn failed(path: &Path, error: rusqlite::Error) -> SubscriberError {

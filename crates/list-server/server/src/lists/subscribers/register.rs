@@ -1,7 +1,7 @@
 //! The register: who was mailed, list by list, and by which number tokens name each.
 
 use super::{SubscriberError, SubscriberStore, add_list, key, list_id};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Row};
 use sojourn_mail_engine::bounce::PROBE_DAYS;
 use sojourn_smtp::Address;
 use std::collections::BTreeMap;
@@ -85,10 +85,10 @@ impl SubscriberStore {
         }
         // Until what follows is on stable storage, the number of rows is not known.
         self.subscribers = None;
-        let writing = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let list = known.map_or_else(|| add_list(&writing, list), Ok)?;
-        found.write(&writing, list, today)?;
-        writing.commit()?;
+        self.transact(|writing| {
+            let list = known.map_or_else(|| add_list(writing, list), Ok)?;
+            found.write(writing, list, today)
+        })?;
         self.subscribers = Some(after);
         Ok(Some(found.numbers))
     }
@@ -138,9 +138,11 @@ impl SubscriberStore {
         let part = "SELECT max(number) FROM
             (SELECT number FROM subscriber WHERE number > ? ORDER BY number LIMIT ?)";
         let last: Option<i64> = self.database.query_row(part, (after, SWEEP), |row| row.get(0))?;
-        let writing = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut removed = 0;
-        if let Some(last) = last {
+        let removed = self.transact(|writing| {
+            let Some(last) = last else {
+                let old = "DELETE FROM unverified WHERE day < ?";
+                return writing.execute(old, [today - COUNTED_DAYS]).map(|_| 0);
+            };
             writing.execute(
                 "DELETE FROM bounce WHERE subscriber > ?1 AND subscriber <= ?2
                     AND (suspended_s < ?3 OR suspended_s IS NULL
@@ -153,17 +155,14 @@ impl SubscriberStore {
                     now - MAILED_DAYS * DAY,
                 ],
             )?;
-            removed = writing.execute(
+            writing.execute(
                 "DELETE FROM subscriber WHERE number > ?1 AND number <= ?2 AND mailed_day < ?3
                     AND (left_s IS NULL OR left_s < ?4)
                     AND number NOT IN (SELECT subscriber FROM bounce
                         WHERE subscriber > ?1 AND subscriber <= ?2 AND suspended_s IS NOT NULL)",
                 (after, last, today - MAILED_DAYS, now - SUSPENDED_DAYS * DAY),
-            )?;
-        } else {
-            writing.execute("DELETE FROM unverified WHERE day < ?", [today - COUNTED_DAYS])?;
-        }
-        writing.commit()?;
+            )
+        })?;
         self.subscribers = self.subscribers.map(|rows| rows.saturating_sub(removed as u64));
         Ok(last)
     }

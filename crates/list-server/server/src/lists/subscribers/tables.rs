@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"sojb");
 pub(super) const VERSION: i32 = 3;
 /// How long another process may be writing.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Numbers of subscribers are never given again (`AUTOINCREMENT`): a token is for the one
 /// that it was made for, and for no one after.
