@@ -19,7 +19,7 @@ use crate::reason::{Reason, status};
 use crate::session::Session;
 use crate::{Engine, Moment, chance};
 use sojourn_core::Span;
-use sojourn_smtp::client::Client;
+use sojourn_smtp::client::{Client, Step};
 use std::sync::Arc;
 
 /// Octets of a message that goes out before its recipient is taken: what a connection swallows even
@@ -73,11 +73,6 @@ impl Engine {
             let Some((id, has_waited)) = self.destinations.take_next(may_open) else { return };
             self.dispatch(id, has_waited);
         }
-    }
-
-    /// Whether there are as many sessions as there may be in all.
-    fn is_full(&self) -> bool {
-        self.sessions.len() >= self.config.limits.sessions.get() as usize
     }
 
     /// Brings one destination's work forward by one step. One that has not waited for a session goes
@@ -145,10 +140,9 @@ impl Engine {
     /// Opens a session with the best host that may have one, or waits for that.
     fn open_or_wait(&mut self, id: DestinationId) {
         let limits = &self.config.limits;
-        let most_probes = (limits.sessions.get() / limits.probes.get()).max(1);
-        let may_probe = self.sessions.probes() < most_probes;
+        let may_probe = self.sessions.probes() < limits.share(limits.sessions);
         let routes = self.destinations[id].routes.hosts();
-        match self.hosts.choose(routes, may_probe, self.clock.now, limits) {
+        match self.hosts.choose(routes, may_probe, self.clock.now) {
             Choice::Host(host, name) => {
                 self.open(id, host, name);
                 self.destinations.look_at(id);
@@ -436,6 +430,7 @@ impl Engine {
         let whole = named && self.window(&self.sessions[id], batch.message) > 1;
         let mut outputs = self.sessions.outputs();
         let session = &mut self.sessions[id];
+        let is_first = session.client.step() == Step::Idle;
         session.begin(batch, whole, self.clock.now);
         session.client.begin(envelope, whole, &mut outputs);
         let destination = session.destination;
@@ -444,7 +439,10 @@ impl Engine {
             this.open_from = self.clock.now + this.gap;
             self.destinations.set_alarm(destination, &mut self.clock);
         }
-        self.set_deadline(id);
+        match is_first {
+            true => self.set_deadline(id),
+            false => self.extend_deadline(id),
+        }
         self.perform(id, outputs);
     }
 }

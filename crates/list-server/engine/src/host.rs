@@ -43,11 +43,13 @@ pub(super) struct Host {
 }
 
 /// Addresses that are near each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Network {
     /// Its hosts that are known.
     hosts: u32,
     pub(super) sessions: u32,
+    /// Sessions that it is given: each answer allows one more, and each that is overdue one less.
+    allowed: u32,
     /// Destinations that want a session here.
     pub(super) line: VecDeque<DestinationId>,
 }
@@ -117,7 +119,7 @@ impl Hosts {
         let network = *self
             .by_prefix
             .entry(network_of(address))
-            .or_insert_with(|| self.networks.place(&mut self.free_networks, Network::default()));
+            .or_insert_with(|| self.networks.place(&mut self.free_networks, Network::new(limits)));
         self.networks[network].hosts += 1;
         let host = Host {
             address,
@@ -175,13 +177,7 @@ impl Hosts {
     /// The host for one more session, where `may_probe` says whether one that did not answer last
     /// time may be tried. One of a worse preference is tried only when all better ones do not answer,
     /// never because of this server's limits.
-    pub(super) fn choose(
-        &self,
-        routes: &[Route],
-        may_probe: bool,
-        now: Moment,
-        limits: &Limits,
-    ) -> Choice {
+    pub(super) fn choose(&self, routes: &[Route], may_probe: bool, now: Moment) -> Choice {
         let mut earliest = Moment::NEVER;
         for group in routes.chunk_by(|a, b| a.preference == b.preference) {
             let mut blocked = None;
@@ -191,7 +187,7 @@ impl Hosts {
                 match host.room(now) {
                     HostCapacity::Down(until) => earliest = earliest.min(until),
                     HostCapacity::Full => blocked = Some(Choice::HostFull(id)),
-                    HostCapacity::Free if network.sessions >= limits.network.get() => {
+                    HostCapacity::Free if network.sessions >= network.allowed => {
                         blocked = Some(Choice::NetworkFull(host.network));
                     }
                     HostCapacity::Free if host.failures > 0 && !may_probe => {
@@ -237,6 +233,8 @@ impl Hosts {
     /// None is given more sessions than are set now.
     pub(super) fn set_limits(&mut self, limits: &Limits) {
         self.list.values_mut().for_each(|host| host.set_limits(limits));
+        let most = limits.network.get();
+        self.networks.values_mut().for_each(|it| it.allowed = it.allowed.min(most));
     }
 
     /// How many are known.
@@ -267,9 +265,28 @@ impl Hosts {
     }
 }
 
-/// The network that an address is in.
+/// The network that an address is in. One customer may have 48 bits of IPv6.
 fn network_of(address: IpAddr) -> IpAddr {
-    prefix(address, 24, 64)
+    prefix(address, 24, 48)
+}
+
+impl Network {
+    fn new(limits: &Limits) -> Network {
+        let allowed = limits.share(limits.network);
+        Network { hosts: 0, sessions: 0, allowed, line: VecDeque::new() }
+    }
+
+    /// A transaction was answered; whether more sessions fit than before.
+    pub(super) fn answered(&mut self, limits: &Limits) -> bool {
+        let grows = self.allowed < limits.network.get();
+        self.allowed += u32::from(grows);
+        grows
+    }
+
+    /// The answer to a session is overdue.
+    pub(super) fn overdue(&mut self, limits: &Limits) {
+        self.allowed = self.allowed.saturating_sub(1).max(limits.share(limits.network));
+    }
 }
 
 impl Host {
@@ -359,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_has_24_or_64_bits() {
+    fn a_network_has_24_or_48_bits() {
         let limits = defaults();
         let mut hosts = Hosts::default();
         let texts = [
@@ -367,13 +384,27 @@ mod tests {
             "192.0.2.255",
             "192.0.3.1",
             "2001:db8::1",
-            "2001:db8:0:0:9::",
+            "2001:db8:0:9::",
+            "2001:db8:1::",
             "192.0.2.1",
         ];
         let numbers = texts.map(|text| hosts.find_or_add(text.parse().unwrap(), &limits));
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 0].map(HostId));
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 0].map(HostId));
         let networks: Vec<_> = hosts.list.values().map(|it| it.network).collect();
-        assert_eq!(networks, [0, 0, 1, 2, 2].map(NetworkId));
+        assert_eq!(networks, [0, 0, 1, 2, 2, 3].map(NetworkId));
+    }
+
+    #[test]
+    fn a_network_is_given_a_share_and_grows_with_answers() {
+        let limits: Limits = defaults();
+        let mut network = Network::new(&limits);
+        assert_eq!(network.allowed, 25);
+        assert_eq!((0..100).filter(|_| network.answered(&limits)).count(), 75);
+        assert_eq!(network.allowed, 100);
+        (0..10).for_each(|_| network.overdue(&limits));
+        assert_eq!(network.allowed, 90);
+        (0..100).for_each(|_| network.overdue(&limits));
+        assert_eq!(network.allowed, 25);
     }
 
     #[test]

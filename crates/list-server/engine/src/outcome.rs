@@ -12,24 +12,14 @@ use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput};
 use crate::reason::{End, Reason, status};
-use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction, name_of};
+use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction};
 use crate::{Engine, Moment, chance};
 use sojourn_core::Span;
-use sojourn_smtp::client::{Output, Step, Tls, Verdict};
+use sojourn_smtp::client::{Output, Tls, Verdict};
 use sojourn_smtp::wait_named;
 use std::collections::BTreeMap;
 
 impl Engine {
-    pub(super) fn session_alarm(&mut self, at: Moment, id: SessionId) {
-        let Some(step) = self.sessions.ring(at, id, &mut self.clock) else { return };
-        if step == Step::Idle {
-            return self.quit(id);
-        }
-        self.effects.push(Effect::Close(id));
-        let why = format!("no answer in time ({})", name_of(step));
-        self.end(id, End::TimedOut, Reason::new(status::NO_ANSWER, why));
-    }
-
     /// Something happened to the connection of a session.
     pub(super) fn heard(&mut self, id: SessionId, event: SessionEvent<'_>) {
         if self.sessions.get(id).is_none() {
@@ -42,7 +32,11 @@ impl Engine {
             self.hosts[session.host].established += 1;
         }
         if heard.renews {
-            self.set_deadline(id);
+            // A host that takes a message bit by bit has said nothing.
+            match event {
+                SessionEvent::Written(_) => self.extend_deadline(id),
+                _ => self.set_deadline(id),
+            }
         }
         self.perform(id, outputs);
         if heard.frees {
@@ -121,6 +115,7 @@ impl Engine {
             self.sessions[id].await_write();
         }
         self.saved(batch.envelope, mark);
+        self.wake_network_line(host);
         let was_down = self.hosts[host].failures > 0;
         if self.hosts[host].answered(now, &self.config.limits) {
             self.wake_host_line(host);
@@ -157,7 +152,7 @@ impl Engine {
         }
         match std::mem::replace(&mut session.state, SessionState::Quitting) {
             SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
-                self.ended_before_ready(&session, &reason);
+                self.ended_before_ready(&session, end, &reason);
             }
             SessionState::Sending(sending) => {
                 self.broke_off(&session, sending, end, &reason, verdicts);
@@ -177,8 +172,8 @@ impl Engine {
 
     /// The host was never ready for a transaction. While it has other sessions, it is not down for
     /// what becomes of one.
-    fn ended_before_ready(&mut self, session: &Session, reason: &Reason) {
-        if self.stopping {
+    fn ended_before_ready(&mut self, session: &Session, end: End, reason: &Reason) {
+        if self.stopping || end == End::Needless {
             return;
         }
         let host = &mut self.hosts[session.host];
@@ -203,9 +198,11 @@ impl Engine {
         let Sending { first, behind, .. } = sending;
         let (destination, now) = (session.destination, self.clock.now);
         let unanswered = session.client.is_early_unheard();
+        let is_ours = self.stopping || end == End::Needless;
         let host = &mut self.hosts[session.host];
         // It may drop commands that come before the answer to a message, if it never took any.
-        host.no_pipelining |= !session.pipelines && (unanswered || !behind.is_empty());
+        let early = unanswered || !behind.is_empty();
+        host.no_pipelining |= !session.pipelines && early && end != End::Needless;
         let others = host.sessions > 0;
         for Transaction { batch, .. } in behind.iter().rev() {
             // Nothing was heard of it.
@@ -216,7 +213,7 @@ impl Engine {
         // session is sound, and the next session will show.
         let served = session.answered > 0 && (end != End::TimedOut || unanswered);
         let attempt = Attempt::new(&session.relay, &first, &self.queue[first.batch.message], now);
-        if !self.stopping {
+        if !is_ours {
             // One that drops a transaction may take exception to this message alone.
             if others && !served && end == End::Refused {
                 self.hosts[session.host].overloaded(now, &self.config.limits);
@@ -227,7 +224,7 @@ impl Engine {
         }
         let (batch, mark) = (&first.batch, self.journal.mark());
         let left = self.judge(batch, verdicts, &attempt);
-        if self.stopping || served || (others && end == End::Refused) {
+        if is_ours || served || (others && end == End::Refused) {
             self.hand_back(destination, batch, left);
         } else {
             for recipient in left {

@@ -53,6 +53,8 @@ impl fmt::Display for Reason {
 pub(super) enum End {
     /// We ended it.
     Quit,
+    /// We closed it, because all that it was for was deleted.
+    Needless,
     /// The server closes it and says so: 421, a greeting that refuses, no EHLO.
     Refused,
     /// A step took too long.

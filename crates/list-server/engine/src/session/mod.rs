@@ -29,6 +29,12 @@ pub(super) struct Session {
     steps: Steps,
     deadline: Moment,
     alarm: Moment,
+    /// Since when its host has said nothing, and whether that is overdue.
+    silent_since: Moment,
+    overdue: bool,
+    /// Whether all that it is for was deleted: its host is waited for as for the answer to QUIT, or
+    /// until the answer to a message is overdue.
+    pub(super) needless: bool,
     /// When it began, or took up work: the connection counts towards its first attempt.
     pub(super) since: Moment,
     /// Transactions that it has begun, and of these those that were answered.
@@ -43,6 +49,10 @@ pub(super) struct Session {
 /// Whole transactions that a session has under way at first: each that is answered quickly allows
 /// one more, as in the slow start of TCP.
 const FIRST_WINDOW: usize = 4;
+
+/// An answer is overdue after so long. RFC 5321 section 4.5.3.2 has a client wait for minutes, but few
+/// hosts that answer at all take longer.
+const OVERDUE: Span = Span::from_s(30);
 
 impl Session {
     pub(super) fn new(
@@ -65,6 +75,9 @@ impl Session {
             steps,
             deadline: Moment::NEVER,
             alarm: Moment::NEVER,
+            silent_since: now,
+            overdue: false,
+            needless: false,
             since: now,
             begun: 0,
             answered: 0,
@@ -82,11 +95,35 @@ impl Session {
     /// Counts the time of its present step from now on; when its timer is to ring, where that is sooner
     /// than it does.
     pub(super) fn set_deadline(&mut self, now: Moment, idle: Span) -> Option<Moment> {
-        self.deadline = now + self.steps.of(self.step(), idle);
-        (self.deadline < self.alarm).then(|| {
-            self.alarm = self.deadline;
-            self.alarm
+        self.deadline = match self.needless {
+            false => now + self.steps.of(self.step(), idle),
+            // The log should say what became of a copy, but need not.
+            true if self.client.is_sending() => now.max(self.silent_since + OVERDUE),
+            true => now + self.steps.quit,
+        };
+        let next = self.next_alarm();
+        (next < self.alarm).then(|| {
+            self.alarm = next;
+            next
         })
+    }
+
+    /// Its host has said something, or is asked anew.
+    pub(super) fn hear(&mut self, now: Moment) {
+        (self.silent_since, self.overdue) = (now, false);
+    }
+
+    pub(super) fn is_overdue(&self) -> bool {
+        self.overdue
+    }
+
+    /// When its timer has to ring.
+    fn next_alarm(&self) -> Moment {
+        match self.step() {
+            Step::Idle => self.deadline,
+            _ if self.overdue => self.deadline,
+            _ => self.deadline.min(self.silent_since + OVERDUE),
+        }
     }
 
     /// Its timer rang: what its time is out for.
@@ -98,21 +135,25 @@ impl Session {
         if self.is_waiting_for_storage() {
             return Ring::Nothing;
         }
-        if self.deadline > now {
-            self.alarm = self.deadline;
-            return Ring::Later(self.deadline);
+        if self.deadline <= now {
+            return Ring::TimeOut(self.step());
         }
-        Ring::TimeOut(self.step())
+        let is_late = self.next_alarm() <= now;
+        self.overdue |= is_late;
+        self.alarm = self.next_alarm();
+        if is_late { Ring::Overdue(self.alarm) } else { Ring::Later(self.alarm) }
     }
 }
 
 /// What the timer of a session says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ring {
+pub(crate) enum Ring {
     /// It was replaced, or the session waits for storage.
     Nothing,
     /// It has to ring again, at this time.
     Later(Moment),
+    /// The same; and the host's answer is overdue from now on.
+    Overdue(Moment),
     /// The host has had its time for this step.
     TimeOut(Step),
 }

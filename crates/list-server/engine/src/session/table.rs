@@ -6,7 +6,7 @@ use crate::event::SessionId;
 use crate::moment::Moment;
 use slab::Slab;
 use sojourn_core::Span;
-use sojourn_smtp::client::{Output, Step};
+use sojourn_smtp::client::Output;
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
 
@@ -20,6 +20,8 @@ pub(crate) struct Sessions {
     idle: BTreeSet<SessionId>,
     /// How many wait for hosts that did not answer last time.
     probes: u32,
+    /// How many wait for an answer that is overdue.
+    overdue: usize,
     /// Empty lists, for what clients want next.
     spare: Vec<Vec<Output>>,
 }
@@ -60,7 +62,7 @@ impl Sessions {
 
     /// One that is over.
     pub(crate) fn remove(&mut self, id: SessionId) -> Session {
-        self.get(id).expect("an event names an open session");
+        self.overdue -= usize::from(self[id].is_overdue());
         self.slots.remove(id.slot()).1
     }
 
@@ -130,15 +132,25 @@ impl Sessions {
         }
     }
 
-    /// The timer of a session rings: the step that its host has had its time for, if it has.
-    pub(crate) fn ring(&mut self, at: Moment, id: SessionId, clock: &mut Clock) -> Option<Step> {
-        match self.get_mut(id)?.ring(at, clock.now) {
-            Ring::Nothing => None,
-            Ring::Later(at) => {
-                clock.schedule(at, Timer::Session(id));
-                None
-            }
-            Ring::TimeOut(step) => Some(step),
+    /// The host of a session has said something, or is asked anew.
+    pub(crate) fn hear(&mut self, id: SessionId, now: Moment) {
+        self.overdue -= usize::from(self[id].is_overdue());
+        self[id].hear(now);
+    }
+
+    /// How many wait for an answer that is overdue.
+    pub(crate) fn overdue(&self) -> usize {
+        self.overdue
+    }
+
+    /// The timer of a session rings: what it says.
+    pub(crate) fn ring(&mut self, at: Moment, id: SessionId, clock: &mut Clock) -> Ring {
+        let Some(session) = self.get_mut(id) else { return Ring::Nothing };
+        let ring = session.ring(at, clock.now);
+        if let Ring::Later(at) | Ring::Overdue(at) = ring {
+            clock.schedule(at, Timer::Session(id));
         }
+        self.overdue += usize::from(matches!(ring, Ring::Overdue(_)));
+        ring
     }
 }

@@ -17,6 +17,7 @@ mod pipeline;
 mod server;
 mod spool;
 mod stragglers;
+mod tarpits;
 mod world;
 
 use server::{Host, Personality};

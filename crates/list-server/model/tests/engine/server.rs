@@ -15,6 +15,8 @@ pub(crate) enum Personality {
     HungGreeting,
     /// Says nothing from RCPT on.
     HungRcpt,
+    /// Takes the message and says nothing.
+    HungDot,
     /// Refuses connections.
     Refused,
     /// Refuses connections until a time.
@@ -124,6 +126,7 @@ impl Host {
                 self.resets += 1;
                 Act::TakeThenClose
             }
+            Personality::HungDot => Act::Hang,
             Personality::OneMessage => Act::UsualThenClose("421 4.3.2 that was all"),
             _ => Act::Usual,
         }

@@ -252,17 +252,18 @@ impl ServerHandle {
     }
 }
 
-/// Raises the number of files that the process may have open; where that is too low, there are
-/// fewer sessions, and a notice is returned.
+/// Raises the number of files that the process may have open: each session has one, and as many
+/// sessions more may wait for overdue answers. Where that is too low, there are fewer sessions, and a
+/// notice is returned.
 fn fit_sessions(settings: &mut Settings) -> Option<String> {
     let sessions = &mut settings.mail.limits.sessions;
     let beside = OTHER_FILES + dns::QUESTIONS as u64;
-    let wanted = u64::from(sessions.get()) + beside;
+    let wanted = 2 * u64::from(sessions.get()) + beside;
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
     if files >= wanted {
         return None;
     }
-    let fits = u32::try_from(files.saturating_sub(beside)).unwrap_or(u32::MAX).max(1);
+    let fits = u32::try_from(files.saturating_sub(beside) / 2).unwrap_or(u32::MAX).max(1);
     let asked = std::mem::replace(sessions, fits.try_into().expect("at least 1"));
     Some(format!(
         "this process may have {files} files open, which is enough for {fits} sessions and not \
