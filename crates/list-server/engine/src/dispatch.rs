@@ -5,20 +5,19 @@
 //! them, up to a window: a crash or a connection that breaks leaves no more in doubt.
 
 use crate::clock::Timer;
-use crate::destination::{Resolved, Routes, literal};
-use crate::event::{Answer, Effect, Entry, MailHost, MessageId, Outcome, Relay, SessionId, Task};
+use crate::destination::Routes;
+use crate::event::{Effect, MessageId, Outcome, Relay, SessionId, Task};
 use crate::host::Choice;
 use crate::ids::{DestinationId, EnvelopeId, HostId};
 use crate::message::DeliveryBatch;
 use crate::policy::checkpoint::Checkpoint;
-use crate::policy::retry::{Retry, RetryInput};
 use crate::policy::split::{Place, Split};
 use crate::policy::timeouts::Timeouts;
 use crate::queue::Next;
 use crate::reason::{Reason, status};
 use crate::session::Session;
-use crate::{Engine, Moment, chance};
-use sojourn_core::Span;
+use crate::shaping::Blocked;
+use crate::{Engine, Moment};
 use sojourn_smtp::client::{Client, Step};
 use std::sync::Arc;
 
@@ -101,16 +100,17 @@ impl Engine {
         if self.journal.failing {
             return self.destinations.line_up(id, place);
         }
-        if this.is_paced(now) {
+        if self.destinations.is_paced(id, now) {
             return self.destinations.set_alarm(id, &mut self.clock);
         }
+        let this = &self.destinations[id];
         if let Some(&session) = this.idle.first() {
             self.leave_idle(session);
             self.sessions[session].since = now;
             self.go_on(session);
             return self.destinations.look_at(id);
         }
-        if this.has_enough_sessions(worth) {
+        if this.has_enough_sessions(worth, self.destinations.is_apart(id)) {
             // One of its sessions takes the work when it is free.
             return;
         }
@@ -139,6 +139,14 @@ impl Engine {
 
     /// Opens a session with the best host that may have one, or waits for that.
     fn open_or_wait(&mut self, id: DestinationId) {
+        match self.destinations.blocked(id) {
+            None => {}
+            Some(Blocked::Waiting(by)) => return self.destinations.wait_for_shaper(by, id),
+            Some(Blocked::Full(by)) => {
+                self.make_room(|session| session.shapers.contains(&by));
+                return self.destinations.wait_for_shaper(by, id);
+            }
+        }
         let limits = &self.config.limits;
         let may_probe = self.sessions.probes() < limits.share(limits.sessions);
         let routes = self.destinations[id].routes.hosts();
@@ -170,7 +178,9 @@ impl Engine {
         let relay = Relay { name, address: host.address };
         let client = Client::new(Arc::clone(&self.hello), host.tls(self.config.tls));
         let now = self.clock.now;
-        let session = Session::new(destination, number, host, relay.clone(), steps, client, now);
+        let mut session =
+            Session::new(destination, number, host, relay.clone(), steps, client, now);
+        session.shapers = self.destinations.opened(destination);
         let id = self.sessions.open(session);
         self.effects.push(Effect::Connect(id, relay));
         self.set_deadline(id);
@@ -183,19 +193,8 @@ impl Engine {
         }
     }
 
-    /// How long a host or name server that did not answer `times` times in a row is left alone.
-    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Moment) -> Span {
-        self.config.retry.host(&RetryInput {
-            times,
-            since_first: self.clock.now.since(first),
-            named: None,
-            learned: None,
-            chance: chance(&self.streams, who, entity, times),
-        })
-    }
-
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
-    fn stall(&mut self, id: DestinationId, until: Moment) {
+    pub(super) fn stall(&mut self, id: DestinationId, until: Moment) {
         let this = &mut self.destinations[id];
         let (newly, envelopes) = this.stall(until);
         let unknown = || Reason::new(status::NO_ANSWER, "no host answers");
@@ -221,7 +220,7 @@ impl Engine {
         }
         let due = self.destinations[id].take_due(now);
         self.queue_again(id, due);
-        if self.destinations[id].gap > Span::ZERO {
+        if self.destinations.is_apart(id) {
             self.destinations.look_at(id);
         }
         self.destinations.set_alarm(id, &mut self.clock);
@@ -230,71 +229,6 @@ impl Engine {
     /// All that wait for a session with a host are looked at again.
     pub(super) fn wake_host_line(&mut self, host: HostId) {
         self.destinations.look_at_all(&mut self.hosts[host].line);
-    }
-
-    fn ask(&mut self, id: DestinationId) {
-        let this = &self.destinations[id];
-        let name = Arc::clone(&this.name);
-        if let Some(literal) = literal(&name) {
-            let host =
-                MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
-            let routes = Routes::Asking(Moment::NEVER);
-            self.destinations.set_routes(id, routes, &mut self.hosts);
-            return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
-        }
-        let until = self.clock.now + self.config.timeouts.steps(this.failures).resolve;
-        self.effects.push(Effect::Resolve(name));
-        self.destinations.set_routes(id, Routes::Asking(until), &mut self.hosts);
-        self.destinations.set_alarm(id, &mut self.clock);
-    }
-
-    pub(super) fn resolved(&mut self, domain: &str, answer: Answer) {
-        let Some(id) = self.destinations.find(domain) else { return };
-        let this = &mut self.destinations[id];
-        if !matches!(this.routes, Routes::Asking(_)) {
-            return;
-        }
-        this.routes = Routes::Unknown;
-        match Resolved::of(answer, domain, &self.own_hosts, &self.hello) {
-            Resolved::To(hosts, lifetime) => {
-                let chance = |i| chance(&self.streams, "preference", id.0, i);
-                let hosts = self.hosts.route_to(hosts, &self.config.limits, chance);
-                let routes = Routes::known(hosts, self.clock.now, lifetime);
-                this.failures = 0;
-                self.destinations.set_routes(id, routes, &mut self.hosts);
-                self.destinations.look_at(id);
-            }
-            Resolved::NotNow(why) => self.unresolved(id, why),
-            Resolved::Never(reason) => self.give_up(id, &reason),
-        }
-    }
-
-    /// The name servers did not answer, or not for now.
-    fn unresolved(&mut self, id: DestinationId, why: String) {
-        let now = self.clock.now;
-        let (times, first) = self.destinations[id].lose_routes(now);
-        let until = now + self.host_wait("name servers", id.0, times, first);
-        let this = &mut self.destinations[id];
-        let reason = Reason::new(status::NAME_SERVERS, why);
-        this.trouble = Some(reason.clone());
-        let down = Entry::DomainDown(Arc::clone(&this.name), until, reason);
-        self.effects.push(Effect::Log(down));
-        self.stall(id, until);
-    }
-
-    /// All recipients at this domain fail: it takes no mail.
-    fn give_up(&mut self, id: DestinationId, reason: &Reason) {
-        let this = &mut self.destinations[id];
-        this.place_in_line = None;
-        for batch in std::mem::take(&mut this.queue) {
-            for recipient in batch.recipients {
-                let task = Task { message: batch.message, recipient };
-                if self.queue.is_waiting(task) {
-                    self.fail_unsent(task, reason.clone());
-                }
-            }
-            self.done(batch.envelope);
-        }
     }
 
     /// A session is open and has no transaction: it begins the next, or waits.
@@ -310,7 +244,7 @@ impl Engine {
         if self.has_had_its_turn(id) {
             return self.quit(id);
         }
-        while !self.journal.failing && !self.destinations[destination].is_paced(self.clock.now) {
+        while !self.journal.failing && !self.destinations.is_paced(destination, self.clock.now) {
             let Some(batch) = self.destinations[destination].queue.pop_front() else { break };
             if let Some(batch) = self.fit(id, batch) {
                 self.begin(id, batch);
@@ -340,15 +274,17 @@ impl Engine {
     /// Whether others wait for what this session holds, and it has had it for long enough; or has
     /// no work for it now.
     fn has_had_its_turn(&self, id: SessionId) -> bool {
-        if self.stopping {
+        let session = &self.sessions[id];
+        if self.stopping || self.destinations.is_spent(session) {
             return true;
         }
-        let session = &self.sessions[id];
         let wanted = self.hosts.has_other_in_line(session.host, session.destination)
+            || self.destinations.has_other_in_shapers_lines(session)
             || (self.is_full() && self.destinations.has_other(session.destination));
         let this = &self.destinations[session.destination];
         let is_over = session.begun >= self.config.limits.turn.get();
-        wanted && (is_over || this.queue.is_empty() || this.is_paced(self.clock.now))
+        let is_paced = self.destinations.is_paced(session.destination, self.clock.now);
+        wanted && (is_over || this.queue.is_empty() || is_paced)
     }
 
     /// Begins transactions before those under way are answered, where that gains a round trip and
@@ -375,7 +311,7 @@ impl Engine {
         let may = session.client.can_begin_early(window)
             && !self.hosts[session.host].no_pipelining
             && self.config.checkpoint.file().is_none()
-            && this.gap == Span::ZERO
+            && !self.destinations.is_apart(session.destination)
             && !self.journal.failing
             && self.queue.names_recipients(message, &self.config)
             && !self.has_had_its_turn(id);
@@ -433,12 +369,7 @@ impl Engine {
         let is_first = session.client.step() == Step::Idle;
         session.begin(batch, whole, self.clock.now);
         session.client.begin(envelope, whole, &mut outputs);
-        let destination = session.destination;
-        let this = &mut self.destinations[destination];
-        if this.gap > Span::ZERO {
-            this.open_from = self.clock.now + this.gap;
-            self.destinations.set_alarm(destination, &mut self.clock);
-        }
+        self.destinations.began(session, &mut self.clock);
         match is_first {
             true => self.set_deadline(id),
             false => self.extend_deadline(id),

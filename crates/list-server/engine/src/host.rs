@@ -26,8 +26,10 @@ pub(super) struct Host {
     pub(super) failures: u32,
     pub(super) first_failure: Moment,
     pub(super) down_until: Moment,
-    /// Sessions that it is given, as far as is known.
+    /// Sessions that it is given, as far as is known, and the most that one of its destinations may
+    /// have.
     allowed: u32,
+    pub(super) most: u32,
     successes: u32,
     /// A number that it refused to exceed, and until when that is believed.
     ceiling: (u32, Moment),
@@ -131,6 +133,7 @@ impl Hosts {
             first_failure: Moment::ZERO,
             down_until: Moment::ZERO,
             allowed: limits.initial.get(),
+            most: limits.destination.get(),
             successes: 0,
             ceiling: (u32::MAX, Moment::ZERO),
             tls_broken: false,
@@ -291,7 +294,8 @@ impl Network {
 
 impl Host {
     fn set_limits(&mut self, limits: &Limits) {
-        self.allowed = self.allowed.min(limits.destination.get());
+        self.most = limits.destination.get();
+        self.allowed = self.allowed.min(self.most);
     }
 
     /// How a session with it turns to TLS: what was tried and did not work is not tried again where
@@ -313,12 +317,12 @@ impl Host {
     }
 
     /// A transaction was answered; whether more sessions fit than before.
-    pub(super) fn answered(&mut self, now: Moment, limits: &Limits) -> bool {
+    pub(super) fn answered(&mut self, now: Moment) -> bool {
         let recovered = std::mem::take(&mut self.failures) > 0;
         self.successes += 1;
         let (ceiling, until) = self.ceiling;
         let most = if now < until { ceiling } else { u32::MAX };
-        if self.successes < self.allowed || self.allowed >= most.min(limits.destination.get()) {
+        if self.successes < self.allowed || self.allowed >= most.min(self.most) {
             return recovered;
         }
         self.successes = 0;
@@ -410,20 +414,20 @@ mod tests {
     #[test]
     fn concurrency_grows_with_success_and_stays_below_a_refusal_for_a_while() {
         let (mut host, limits): (_, Limits) = (host(), defaults());
-        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO, &limits)).count(), 1);
+        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO)).count(), 1);
         assert_eq!(host.allowed, 6);
         host.established = 3;
         host.overloaded(Moment::ZERO, &limits);
-        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO, &limits)));
+        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO)));
         assert_eq!(host.allowed, 3);
         let relearnt = Moment::ZERO + limits.relearn;
-        assert_eq!((0..1000).filter(|_| host.answered(relearnt, &limits)).count(), 17);
+        assert_eq!((0..1000).filter(|_| host.answered(relearnt)).count(), 17);
         assert_eq!(host.allowed, limits.destination.get());
     }
 
     #[test]
     fn a_host_that_did_not_answer_is_probed_by_one_session() {
-        let (mut host, limits): (_, Limits) = (host(), defaults());
+        let mut host = host();
         let (now, later) = (Moment::ZERO, Moment::ZERO + Span::from_s(60));
         assert_eq!(host.failed(now), 1);
         host.down_until = later;
@@ -433,7 +437,7 @@ mod tests {
         );
         host.sessions = 1;
         assert_eq!(host.room(later), HostCapacity::Full);
-        assert!(host.answered(later, &limits));
+        assert!(host.answered(later));
         assert_eq!(host.room(later), HostCapacity::Free);
     }
 }

@@ -31,6 +31,7 @@ mod config;
 mod destination;
 mod dispatch;
 mod event;
+mod failing;
 mod host;
 mod ids;
 mod journal;
@@ -45,7 +46,9 @@ pub mod policy;
 mod queue;
 mod reason;
 pub mod report;
+mod resolve;
 mod session;
+mod shaping;
 mod table;
 
 pub use config::Config;
@@ -59,6 +62,7 @@ pub use ids::{DestinationId, RecipientIndex};
 pub use moment::Moment;
 pub use own_hosts::OwnHosts;
 pub use reason::Reason;
+pub use shaping::{Shaping, provider};
 
 use crate::clock::{Clock, Timer};
 use crate::destination::Destinations;
@@ -207,6 +211,12 @@ impl Engine {
         Some(&message.recipients.get(task.recipient)?.address)
     }
 
+    /// The limits of a domain that there was mail for lately, its provider's last; of none, all limits
+    /// that are in use.
+    pub fn shaping(&self, domain: Option<&str>) -> Vec<Shaping> {
+        self.destinations.shaping(domain)
+    }
+
     /// When a message that is not finished was accepted.
     pub fn accepted(&self, message: MessageId) -> Option<Moment> {
         self.queue.get(message).map(|message| message.accepted)
@@ -310,8 +320,14 @@ impl Engine {
     /// Goes by other settings from now on. What is under way ends as it began; the name stays.
     fn configure(&mut self, config: Config) {
         let is_shorter = config.lifetime < self.config.lifetime;
+        let is_reshaped =
+            config.domain != self.config.domain || config.limits != self.config.limits;
         self.config = config;
         self.destinations.set_limits(&self.config);
+        if is_reshaped {
+            // The limits that a domain shares are found with its hosts.
+            self.destinations.forget_routes(&mut self.hosts);
+        }
         self.hosts.set_limits(&self.config.limits);
         if is_shorter {
             for (id, message) in self.queue.iter() {

@@ -15,7 +15,7 @@ use crate::reason::{End, Reason, status};
 use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction};
 use crate::{Engine, Moment, chance};
 use sojourn_core::Span;
-use sojourn_smtp::client::{Output, Tls, Verdict};
+use sojourn_smtp::client::{Output, Verdict};
 use sojourn_smtp::wait_named;
 use std::collections::BTreeMap;
 
@@ -117,7 +117,7 @@ impl Engine {
         self.saved(batch.envelope, mark);
         self.wake_network_line(host);
         let was_down = self.hosts[host].failures > 0;
-        if self.hosts[host].answered(now, &self.config.limits) {
+        if self.hosts[host].answered(now) {
             self.wake_host_line(host);
         }
         if was_down {
@@ -147,6 +147,7 @@ impl Engine {
         self.destinations.look_at_all(&mut self.hosts.networks[session.network].line);
         self.wake_host_line(session.host);
         self.destinations[session.destination].remove_session(session.is_soon_free());
+        self.destinations.closed(&session);
         if session.probe {
             self.probe_ended();
         }
@@ -168,22 +169,6 @@ impl Engine {
     fn probe_ended(&mut self) {
         self.sessions.end_probe();
         self.destinations.look_at_probes();
-    }
-
-    /// The host was never ready for a transaction. While it has other sessions, it is not down for
-    /// what becomes of one.
-    fn ended_before_ready(&mut self, session: &Session, end: End, reason: &Reason) {
-        if self.stopping || end == End::Needless {
-            return;
-        }
-        let host = &mut self.hosts[session.host];
-        if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
-            host.tls_broken = true;
-        } else if host.sessions > 0 {
-            host.overloaded(self.clock.now, &self.config.limits);
-        } else {
-            self.host_failed(session, reason);
-        }
     }
 
     /// The session ended while transactions were under way. Of the first one the verdicts are known.
@@ -217,8 +202,11 @@ impl Engine {
             // One that drops a transaction may take exception to this message alone.
             if others && !served && end == End::Refused {
                 self.hosts[session.host].overloaded(now, &self.config.limits);
-            } else if !others && !served && end != End::Dropped {
-                self.host_failed(session, reason);
+            } else {
+                if !others && !served && end != End::Dropped {
+                    self.host_failed(session, reason);
+                }
+                self.slow_down(destination, reason);
             }
             self.destinations[destination].took(attempt.took);
         }
@@ -234,19 +222,6 @@ impl Engine {
             }
         }
         self.saved(batch.envelope, mark);
-    }
-
-    /// The host did not answer, and serves no other session.
-    fn host_failed(&mut self, session: &Session, reason: &Reason) {
-        let (id, now) = (session.host, self.clock.now);
-        let times = self.hosts[id].failed(now);
-        let until = now + self.host_wait("host", id.0, times, self.hosts[id].first_failure);
-        let host = &mut self.hosts[id];
-        host.down_until = until;
-        let down = Entry::HostDown(host.address, until, reason.clone());
-        self.effects.push(Effect::Log(down));
-        self.wake_host_line(id);
-        self.destinations[session.destination].trouble = Some(reason.clone());
     }
 
     /// Draws the conclusion for each recipient; returns those without a verdict.
@@ -273,6 +248,7 @@ impl Engine {
                 Verdict::Deferred(reply, asked) => {
                     let named = reply.lines.iter().find_map(|line| wait_named(line));
                     let reason = said(reply, Some(asked), &mut last);
+                    self.slow_down(self.queue.recipient(task).destination, reason);
                     (self.defer(task, attempt, reason, named), reason)
                 }
             };

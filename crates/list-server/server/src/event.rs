@@ -124,6 +124,15 @@ pub enum ServerEvent<'a> {
     HostDown(IpAddr, i64, &'a Reason),
     /// A domain is tried again then, in milliseconds since 1970.
     DomainDown(&'a str, i64, &'a Reason),
+    /// A provider asked to slow down.
+    Slowed {
+        /// The domain that runs its hosts.
+        provider: &'a str,
+        /// How many transactions begin in a minute from now on.
+        per_minute: u32,
+        /// The reply.
+        reason: &'a Reason,
+    },
     /// Something that the operator has to know.
     Trouble(&'a str),
     /// A message was taken over.
@@ -288,6 +297,7 @@ impl ServerEvent<'_> {
             | Self::Finished { .. }
             | Self::HostDown(..)
             | Self::DomainDown(..)
+            | Self::Slowed { .. }
             | Self::Failure { .. }
             | Self::Trouble(_)
             | Self::CameBack { is_told: true, .. } => return None,

@@ -6,10 +6,13 @@ use crate::clock::{Clock, Timer};
 use crate::config::Config;
 use crate::event::{SessionId, Task};
 use crate::host::Hosts;
-use crate::ids::{DestinationId, EnvelopeId, HostId};
+use crate::ids::{DestinationId, EnvelopeId, HostId, ShaperId};
 use crate::message::DeliveryBatch;
 use crate::moment::Moment;
+use crate::session::Session;
+use crate::shaping::{Blocked, Shapers, Shaping};
 use crate::table::{ClockHand, Table};
+use sojourn_core::Span;
 use sojourn_smtp::Address;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -31,6 +34,7 @@ pub(crate) struct Destinations {
     line: Line,
     /// Those that want to probe a host.
     probe_line: VecDeque<DestinationId>,
+    shapers: Shapers,
 }
 
 impl Index<DestinationId> for Destinations {
@@ -140,7 +144,9 @@ impl Destinations {
         if self.known() <= most as usize {
             return None;
         }
-        self.hand.find(&mut self.list, |it| match it.is_at_rest() && !it.is_paced(now) {
+        let shapers = &self.shapers;
+        let is_paced = |it: &Destination| now < shapers.open_from(&it.shapers);
+        self.hand.find(&mut self.list, |it| match it.is_at_rest() && !is_paced(it) {
             true => !std::mem::take(&mut it.recent),
             false => false,
         })
@@ -152,13 +158,15 @@ impl Destinations {
         let gone = std::mem::replace(&mut self.list[id], none);
         self.by_name.remove(&gone.name);
         self.free.push(id);
+        self.shapers.release(&gone.shapers);
         gone.routes
     }
 
     /// Takes on the limits that are set for each.
     pub(crate) fn set_limits(&mut self, config: &Config) {
+        self.shapers.set_limits(config);
         for id in self.ids() {
-            self.list[id].set_limits(config);
+            self.set_most_sessions(id, config);
             self.look_at(id);
         }
     }
@@ -167,6 +175,27 @@ impl Destinations {
     pub(crate) fn set_routes(&mut self, id: DestinationId, routes: Routes, hosts: &mut Hosts) {
         let before = std::mem::replace(&mut self.list[id].routes, routes);
         hosts.release(before.hosts());
+    }
+
+    /// The mail of a destination goes this way now, which says what limits it has.
+    pub(crate) fn shape(&mut self, id: DestinationId, hosts: &mut Hosts, config: &Config) {
+        let this = &mut self.list[id];
+        let new = self.shapers.attach(&this.name, this.routes.hosts(), hosts, config);
+        let before = std::mem::replace(&mut this.shapers, new);
+        self.shapers.release(&before);
+        let most = self.set_most_sessions(id, config);
+        for route in self.list[id].routes.hosts() {
+            let host = &mut hosts[route.host];
+            host.most = host.most.max(most);
+        }
+    }
+
+    /// A destination has as many sessions as are set for it, or else as each.
+    fn set_most_sessions(&mut self, id: DestinationId, config: &Config) -> u32 {
+        let this = &mut self.list[id];
+        let set = self.shapers.most_sessions(&this.shapers);
+        this.most_sessions = set.unwrap_or(config.limits.destination).get();
+        this.most_sessions
     }
 
     /// Where all mail goes is to be asked for anew.
@@ -251,6 +280,92 @@ impl Destinations {
     }
 }
 
+/// Limits that destinations share.
+impl Destinations {
+    /// Whether one may have another transaction only later.
+    pub(crate) fn is_paced(&self, id: DestinationId, now: Moment) -> bool {
+        now < self.shapers.open_from(&self.list[id].shapers)
+    }
+
+    /// Whether the transactions of one have to be apart.
+    pub(crate) fn is_apart(&self, id: DestinationId) -> bool {
+        self.shapers.gap(&self.list[id].shapers) > Span::ZERO
+    }
+
+    /// Whether a session of one has had as many transactions as it may have.
+    pub(crate) fn is_spent(&self, session: &Session) -> bool {
+        self.shapers.is_spent(&session.shapers, session.begun)
+    }
+
+    /// What one more session of one is against.
+    pub(crate) fn blocked(&self, id: DestinationId) -> Option<Blocked> {
+        self.shapers.blocked(&self.list[id].shapers)
+    }
+
+    /// One waits for others' sessions to end, or to begin transactions.
+    pub(crate) fn wait_for_shaper(&mut self, shaper: ShaperId, id: DestinationId) {
+        self.shapers.line(shaper).push_back(id);
+        self.list[id].lined_up = true;
+    }
+
+    /// Whether another destination waits for what a session holds.
+    pub(crate) fn has_other_in_shapers_lines(&self, session: &Session) -> bool {
+        self.shapers.has_other_in_line(&session.shapers, session.destination)
+    }
+
+    /// A session of one is open; the limits that it counts for.
+    pub(crate) fn opened(&mut self, id: DestinationId) -> Arc<[ShaperId]> {
+        let shapers = Arc::clone(&self.list[id].shapers);
+        self.shapers.opened(&shapers);
+        shapers
+    }
+
+    /// A session is over.
+    pub(crate) fn closed(&mut self, session: &Session) {
+        self.shapers.closed(&session.shapers, session.begun > 0);
+        self.look_at_lines(&session.shapers);
+        self.shapers.release(&session.shapers);
+    }
+
+    /// A session of one begins a transaction, its first or another.
+    pub(crate) fn began(&mut self, session: &Session, clock: &mut Clock) {
+        let id = session.destination;
+        let shapers = Arc::clone(&self.list[id].shapers);
+        self.shapers.began(&shapers, clock.now);
+        if session.begun == 1 {
+            self.shapers.used(&session.shapers);
+            self.look_at_lines(&session.shapers);
+        }
+        if self.is_apart(id) {
+            self.set_alarm(id, clock);
+        }
+    }
+
+    fn look_at_lines(&mut self, shapers: &[ShaperId]) {
+        shapers.iter().for_each(|&id| self.ready.append(self.shapers.line(id)));
+    }
+
+    /// The provider of one asks to slow down: its name, and the transactions that begin in a minute
+    /// from now on.
+    pub(crate) fn slow_down(
+        &mut self,
+        id: DestinationId,
+        clock: &Clock,
+    ) -> Option<(Arc<str>, u32)> {
+        self.shapers.slow_down(&self.list[id].shapers, clock.now)
+    }
+
+    /// The limits of a domain, the provider's last; of none, all that are in use.
+    pub(crate) fn shaping(&self, domain: Option<&str>) -> Vec<Shaping> {
+        match domain {
+            None => self.shapers.limited(),
+            Some(domain) => self
+                .find(domain)
+                .map_or(Vec::new(), |id| self.shapers.views(&self.list[id].shapers)),
+        }
+    }
+}
+
 /// What waits.
 impl Destinations {
     /// A batch waits for a session behind all others.
@@ -279,7 +394,7 @@ impl Destinations {
 
     pub(crate) fn set_alarm(&mut self, id: DestinationId, clock: &mut Clock) {
         let this = &mut self.list[id];
-        let next = this.next_alarm(clock.now);
+        let next = this.next_alarm(clock.now, self.shapers.open_from(&this.shapers));
         if next < this.alarm {
             this.alarm = next;
             clock.schedule(next.max(clock.now), Timer::Destination(id));

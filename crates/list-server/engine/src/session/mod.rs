@@ -9,11 +9,12 @@ pub(crate) use table::Sessions;
 use crate::destination::QUICK;
 use crate::event::Relay;
 use crate::host::Host;
-use crate::ids::{DestinationId, HostId, NetworkId};
+use crate::ids::{DestinationId, HostId, NetworkId, ShaperId};
 use crate::moment::Moment;
 use crate::policy::timeouts::Steps;
 use sojourn_core::Span;
 use sojourn_smtp::client::{Client, Step};
+use std::sync::Arc;
 
 /// One session.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Session {
     pub(super) destination: DestinationId,
     pub(super) host: HostId,
     pub(super) network: NetworkId,
+    /// Limits that it counts for.
+    pub(super) shapers: Arc<[ShaperId]>,
     pub(super) relay: Relay,
     pub(super) state: SessionState,
     /// Whether its host did not answer last time.
@@ -29,9 +32,8 @@ pub(super) struct Session {
     steps: Steps,
     deadline: Moment,
     alarm: Moment,
-    /// Since when its host has said nothing, and whether that is overdue.
-    silent_since: Moment,
-    overdue: bool,
+    /// When the answer of its host is overdue; never, where it is already.
+    overdue_from: Moment,
     /// Whether all that it is for was deleted: its host is waited for as for the answer to QUIT, or
     /// until the answer to a message is overdue.
     pub(super) needless: bool,
@@ -68,6 +70,7 @@ impl Session {
             destination,
             host: number,
             network: host.network,
+            shapers: Arc::default(),
             relay,
             state: SessionState::Connecting,
             probe: host.failures > 0,
@@ -75,8 +78,7 @@ impl Session {
             steps,
             deadline: Moment::NEVER,
             alarm: Moment::NEVER,
-            silent_since: now,
-            overdue: false,
+            overdue_from: now + OVERDUE,
             needless: false,
             since: now,
             begun: 0,
@@ -98,7 +100,8 @@ impl Session {
         self.deadline = match self.needless {
             false => now + self.steps.of(self.step(), idle),
             // The log should say what became of a copy, but need not.
-            true if self.client.is_sending() => now.max(self.silent_since + OVERDUE),
+            true if self.is_overdue() => now,
+            true if self.client.is_sending() => now.max(self.overdue_from),
             true => now + self.steps.quit,
         };
         let next = self.next_alarm();
@@ -110,19 +113,18 @@ impl Session {
 
     /// Its host has said something, or is asked anew.
     pub(super) fn hear(&mut self, now: Moment) {
-        (self.silent_since, self.overdue) = (now, false);
+        self.overdue_from = now + OVERDUE;
     }
 
     pub(super) fn is_overdue(&self) -> bool {
-        self.overdue
+        self.overdue_from == Moment::NEVER
     }
 
     /// When its timer has to ring.
     fn next_alarm(&self) -> Moment {
         match self.step() {
             Step::Idle => self.deadline,
-            _ if self.overdue => self.deadline,
-            _ => self.deadline.min(self.silent_since + OVERDUE),
+            _ => self.deadline.min(self.overdue_from),
         }
     }
 
@@ -139,7 +141,9 @@ impl Session {
             return Ring::TimeOut(self.step());
         }
         let is_late = self.next_alarm() <= now;
-        self.overdue |= is_late;
+        if is_late {
+            self.overdue_from = Moment::NEVER;
+        }
         self.alarm = self.next_alarm();
         if is_late { Ring::Overdue(self.alarm) } else { Ring::Later(self.alarm) }
     }

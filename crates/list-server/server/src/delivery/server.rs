@@ -12,7 +12,7 @@ use crate::event::Observer;
 use crate::event::unix_ms;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
-use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
+use sojourn_mail_engine::{Counts, MessageId, Operation, Selection, Shaping};
 use sojourn_mail_spool::SpoolError;
 use std::fmt;
 use std::num::NonZero;
@@ -226,6 +226,18 @@ impl DeliveryServer {
     pub async fn sessions(&self) -> Result<Sessions, Refused> {
         let (answer, answered) = oneshot::channel();
         self.requests.send(Request::Count(answer)).await.map_err(|_| Refused::Stopped)?;
+        answered.await.map_err(|_| Refused::Stopped)
+    }
+
+    /// The limits of a domain that there was mail for lately; of none, all limits that are in use.
+    ///
+    /// # Errors
+    ///
+    /// The server has stopped.
+    pub(crate) async fn shaping(&self, domain: Option<String>) -> Result<Vec<Shaping>, Refused> {
+        let (answer, answered) = oneshot::channel();
+        let request = Request::Shaping(domain, answer);
+        self.requests.send(request).await.map_err(|_| Refused::Stopped)?;
         answered.await.map_err(|_| Refused::Stopped)
     }
 }

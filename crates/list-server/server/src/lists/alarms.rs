@@ -1,8 +1,8 @@
 //! Failures that are no subscriber's fault: an alarm, where they exceed a share of what a provider
 //! was sent in a day.
 
-use sojourn_mail_engine::Relay;
 use sojourn_mail_engine::bounce::{Fault, Rule};
+use sojourn_mail_engine::{Relay, provider};
 use sojourn_smtp::plain;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -82,11 +82,7 @@ impl Alarms {
             return Arc::clone(known);
         }
         let Some(relay) = relay else { return domain.into() };
-        let name = relay.name.trim_end_matches('.');
-        let provider: Arc<str> = match psl::domain_str(name) {
-            Some(provider) => provider.into(),
-            None => relay.address.to_string().into(),
-        };
+        let provider = provider(&relay.name, relay.address);
         if self.of_domain.len() >= DOMAINS {
             self.of_domain.clear();
         }
