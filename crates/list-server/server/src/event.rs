@@ -313,9 +313,7 @@ impl ServerEvent<'_> {
             Self::NotTaken { peer, why } => {
                 format!("not taken: client=[{}]: {}", peer.ip(), Plain(why))
             }
-            Self::Bounced { list, subscriber, reason } => {
-                failed("bounced", list, subscriber, reason)
-            }
+            Self::Bounced { list, subscriber: to, reason } => failed("bounced", list, to, reason),
             Self::Complaint { list, subscriber, feedback } => {
                 format!("complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }
