@@ -29,7 +29,7 @@ pub(super) struct Host {
     /// Sessions that it is given, as far as is known, and the most that one of its destinations may
     /// have.
     allowed: u32,
-    pub(super) most: u32,
+    most: u32,
     successes: u32,
     /// A number that it refused to exceed, and until when that is believed.
     ceiling: (u32, Moment),
@@ -296,6 +296,15 @@ impl Host {
     fn set_limits(&mut self, limits: &Limits) {
         self.most = limits.destination.get();
         self.allowed = self.allowed.min(self.most);
+    }
+
+    /// A destination may have so many sessions, as an operator who knows the host has set: it is given
+    /// them at once, unless it refused or did not answer.
+    pub(super) fn allow(&mut self, sessions: u32) {
+        self.most = self.most.max(sessions);
+        if self.failures == 0 && self.ceiling.0 == u32::MAX {
+            self.allowed = self.allowed.max(sessions);
+        }
     }
 
     /// How a session with it turns to TLS: what was tried and did not work is not tried again where

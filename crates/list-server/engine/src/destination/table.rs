@@ -183,19 +183,18 @@ impl Destinations {
         let new = self.shapers.attach(&this.name, this.routes.hosts(), hosts, config);
         let before = std::mem::replace(&mut this.shapers, new);
         self.shapers.release(&before);
-        let most = self.set_most_sessions(id, config);
-        for route in self.list[id].routes.hosts() {
-            let host = &mut hosts[route.host];
-            host.most = host.most.max(most);
+        self.set_most_sessions(id, config);
+        if let Some(set) = self.shapers.most_sessions(&self.list[id].shapers) {
+            let routes = self.list[id].routes.hosts();
+            routes.iter().for_each(|route| hosts[route.host].allow(set.get()));
         }
     }
 
     /// A destination has as many sessions as are set for it, or else as each.
-    fn set_most_sessions(&mut self, id: DestinationId, config: &Config) -> u32 {
+    fn set_most_sessions(&mut self, id: DestinationId, config: &Config) {
         let this = &mut self.list[id];
         let set = self.shapers.most_sessions(&this.shapers);
         this.most_sessions = set.unwrap_or(config.limits.destination).get();
-        this.most_sessions
     }
 
     /// Where all mail goes is to be asked for anew.

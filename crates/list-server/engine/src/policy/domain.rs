@@ -27,8 +27,10 @@ parameters! {
         pub name: String,
         /// What it is.
         pub by: RollUp = RollUp::Domain,
-        /// Sessions at a time, in place of `limits.destination`. Too few make large lists wait; a
-        /// destination refuses what is too many.
+        /// Sessions at a time, in place of `limits.destination` and `limits.initial`. Too few make large
+        /// lists wait, above all if each recipient has a copy (VERP) and the host lacks CHUNKING: such
+        /// a copy takes a round trip. A destination refuses what is too many, and may then take less
+        /// mail for a while.
         pub sessions: Option<NonZeroU32>,
         /// Transactions that begin in a minute, evenly spread: each is a message for as many
         /// recipients as `limits.recipients` has. Too few make large lists wait; too many are answered
