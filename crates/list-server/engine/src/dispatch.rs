@@ -5,19 +5,21 @@
 //! them, up to a window: a crash or a connection that breaks leaves no more in doubt.
 
 use crate::clock::Timer;
-use crate::destination::Routes;
-use crate::event::{Effect, MessageId, Outcome, Relay, SessionId, Task};
+use crate::destination::shaping::Blocked;
+use crate::destination::{Resolved, Routes, literal};
+use crate::event::{Answer, Effect, Entry, MessageId, Outcome, Relay, SessionId, Task};
 use crate::host::Choice;
 use crate::ids::{DestinationId, EnvelopeId, HostId};
 use crate::message::DeliveryBatch;
 use crate::policy::checkpoint::Checkpoint;
+use crate::policy::retry::{Retry, RetryInput, chance};
 use crate::policy::split::{Place, Split};
 use crate::policy::timeouts::Timeouts;
 use crate::queue::Next;
 use crate::reason::{Reason, status};
 use crate::session::Session;
-use crate::shaping::Blocked;
 use crate::{Engine, Moment};
+use sojourn_core::Span;
 use sojourn_smtp::client::{Client, Step};
 use std::sync::Arc;
 
@@ -68,7 +70,7 @@ impl Engine {
     /// Brings all work forward for which there is a place.
     pub(super) fn dispatch_all(&mut self) {
         while !self.stopping {
-            let may_open = !self.is_full() && !self.journal.failing;
+            let may_open = !self.sessions.is_full(&self.config.limits) && !self.journal.failing;
             let Some((id, has_waited)) = self.destinations.take_next(may_open) else { return };
             self.dispatch(id, has_waited);
         }
@@ -114,7 +116,7 @@ impl Engine {
             // One of its sessions takes the work when it is free.
             return;
         }
-        if self.is_full() {
+        if self.sessions.is_full(&self.config.limits) {
             self.make_room(|_| true);
             return self.destinations.line_up(id, place);
         }
@@ -139,13 +141,11 @@ impl Engine {
 
     /// Opens a session with the best host that may have one, or waits for that.
     fn open_or_wait(&mut self, id: DestinationId) {
-        match self.destinations.blocked(id) {
-            None => {}
-            Some(Blocked::Waiting(by)) => return self.destinations.wait_for_shaper(by, id),
-            Some(Blocked::Full(by)) => {
+        if let Some(Blocked { by, is_full }) = self.destinations.blocked(id) {
+            if is_full {
                 self.make_room(|session| session.shapers.contains(&by));
-                return self.destinations.wait_for_shaper(by, id);
             }
+            return self.destinations.wait_for_shaper(by, id);
         }
         let limits = &self.config.limits;
         let may_probe = self.sessions.probes() < limits.share(limits.sessions);
@@ -183,7 +183,7 @@ impl Engine {
         session.shapers = self.destinations.opened(destination);
         let id = self.sessions.open(session);
         self.effects.push(Effect::Connect(id, relay));
-        self.set_deadline(id);
+        self.set_deadline(id, true);
     }
 
     /// Ends one open session without work, for a destination that has some.
@@ -194,7 +194,7 @@ impl Engine {
     }
 
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
-    pub(super) fn stall(&mut self, id: DestinationId, until: Moment) {
+    fn stall(&mut self, id: DestinationId, until: Moment) {
         let this = &mut self.destinations[id];
         let (newly, envelopes) = this.stall(until);
         let unknown = || Reason::new(status::NO_ANSWER, "no host answers");
@@ -226,9 +226,83 @@ impl Engine {
         self.destinations.set_alarm(id, &mut self.clock);
     }
 
-    /// All that wait for a session with a host are looked at again.
+    /// All that wait for a session with a host, or in its network, are looked at again.
     pub(super) fn wake_host_line(&mut self, host: HostId) {
         self.destinations.look_at_all(&mut self.hosts[host].line);
+        self.destinations.look_at_all(self.hosts.network_line(host));
+    }
+
+    fn ask(&mut self, id: DestinationId) {
+        let this = &self.destinations[id];
+        let name = Arc::clone(&this.name);
+        if let Some(answer) = literal(&name) {
+            let routes = Routes::Asking(Moment::NEVER);
+            self.destinations.set_routes(id, routes, &mut self.hosts);
+            return self.resolved(&name, answer);
+        }
+        let until = self.clock.now + self.config.timeouts.steps(this.failures).resolve;
+        self.effects.push(Effect::Resolve(name));
+        self.destinations.set_routes(id, Routes::Asking(until), &mut self.hosts);
+        self.destinations.set_alarm(id, &mut self.clock);
+    }
+
+    pub(super) fn resolved(&mut self, domain: &str, answer: Answer) {
+        let Some(id) = self.destinations.find(domain) else { return };
+        let this = &mut self.destinations[id];
+        if !matches!(this.routes, Routes::Asking(_)) {
+            return;
+        }
+        this.routes = Routes::Unknown;
+        match Resolved::of(answer, domain, &self.own_hosts, &self.hello) {
+            Resolved::To(hosts, lifetime) => {
+                let chance = |i| chance(&self.streams, "preference", id.0, i);
+                let hosts = self.hosts.route_to(hosts, &self.config.limits, chance);
+                let routes = Routes::known(hosts, self.clock.now, lifetime);
+                this.failures = 0;
+                self.destinations.set_known(id, routes, &mut self.hosts, &self.config);
+            }
+            Resolved::NotNow(why) => self.unresolved(id, why),
+            Resolved::Never(reason) => self.give_up(id, &reason),
+        }
+    }
+
+    /// The name servers did not answer, or not for now.
+    fn unresolved(&mut self, id: DestinationId, why: String) {
+        let now = self.clock.now;
+        let (times, first) = self.destinations[id].lose_routes(now);
+        let until = now + self.host_wait("name servers", id.0, times, first);
+        let this = &mut self.destinations[id];
+        let reason = Reason::new(status::NAME_SERVERS, why);
+        this.trouble = Some(reason.clone());
+        let down = Entry::DomainDown(Arc::clone(&this.name), until, reason);
+        self.effects.push(Effect::Log(down));
+        self.stall(id, until);
+    }
+
+    /// All recipients at this domain fail: it takes no mail.
+    fn give_up(&mut self, id: DestinationId, reason: &Reason) {
+        let this = &mut self.destinations[id];
+        this.place_in_line = None;
+        for batch in std::mem::take(&mut this.queue) {
+            for recipient in batch.recipients {
+                let task = Task { message: batch.message, recipient };
+                if self.queue.is_waiting(task) {
+                    self.fail_unsent(task, reason.clone());
+                }
+            }
+            self.done(batch.envelope);
+        }
+    }
+
+    /// How long a host or name server that did not answer `times` times in a row is left alone.
+    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Moment) -> Span {
+        self.config.retry.host(&RetryInput {
+            times,
+            since_first: self.clock.now.since(first),
+            named: None,
+            learned: None,
+            chance: chance(&self.streams, who, entity, times),
+        })
     }
 
     /// A session is open and has no transaction: it begins the next, or waits.
@@ -238,9 +312,7 @@ impl Engine {
         if !session.make_idle() {
             return;
         }
-        if was_soon_free {
-            self.destinations[destination].soon_free -= 1;
-        }
+        self.destinations[destination].soon_free -= u32::from(was_soon_free);
         if self.has_had_its_turn(id) {
             return self.quit(id);
         }
@@ -253,7 +325,7 @@ impl Engine {
         }
         self.sessions.add_idle(id);
         self.destinations.add_idle(destination, id);
-        self.set_deadline(id);
+        self.set_deadline(id, true);
     }
 
     pub(super) fn leave_idle(&mut self, id: SessionId) {
@@ -267,7 +339,7 @@ impl Engine {
         self.leave_idle(id);
         let mut outputs = self.sessions.outputs();
         self.sessions[id].quit(&mut outputs);
-        self.set_deadline(id);
+        self.set_deadline(id, true);
         self.perform(id, outputs);
     }
 
@@ -280,7 +352,8 @@ impl Engine {
         }
         let wanted = self.hosts.has_other_in_line(session.host, session.destination)
             || self.destinations.has_other_in_shapers_lines(session)
-            || (self.is_full() && self.destinations.has_other(session.destination));
+            || (self.sessions.is_full(&self.config.limits)
+                && self.destinations.has_other(session.destination));
         let this = &self.destinations[session.destination];
         let is_over = session.begun >= self.config.limits.turn.get();
         let is_paced = self.destinations.is_paced(session.destination, self.clock.now);
@@ -370,10 +443,7 @@ impl Engine {
         session.begin(batch, whole, self.clock.now);
         session.client.begin(envelope, whole, &mut outputs);
         self.destinations.began(session, &mut self.clock);
-        match is_first {
-            true => self.set_deadline(id),
-            false => self.extend_deadline(id),
-        }
+        self.set_deadline(id, is_first);
         self.perform(id, outputs);
     }
 }

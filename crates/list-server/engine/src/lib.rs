@@ -31,7 +31,6 @@ mod config;
 mod destination;
 mod dispatch;
 mod event;
-mod failing;
 mod host;
 mod ids;
 mod journal;
@@ -40,18 +39,16 @@ mod message;
 mod moment;
 mod operator;
 mod outcome;
-mod overdue;
 mod own_hosts;
 pub mod policy;
 mod queue;
 mod reason;
 pub mod report;
-mod resolve;
 mod session;
-mod shaping;
 mod table;
 
 pub use config::Config;
+pub use destination::shaping::{Shaping, provider};
 pub use event::{
     Answer, BatchId, Counts, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Obstacle,
     Operation, Outcome, Progress, Record, Refusal, Relay, Selection, SessionId, Stored, Submission,
@@ -62,16 +59,15 @@ pub use ids::{DestinationId, RecipientIndex};
 pub use moment::Moment;
 pub use own_hosts::OwnHosts;
 pub use reason::Reason;
-pub use shaping::{Shaping, provider};
 
 use crate::clock::{Clock, Timer};
 use crate::destination::Destinations;
-use crate::host::Hosts;
+use crate::host::{Host, Hosts};
 use crate::journal::Journal;
 use crate::list::return_path::ReturnPaths;
 use crate::list::token::Claim;
-use crate::message::Message;
-use crate::operator::LAST_ATTEMPT;
+use crate::message::{Message, Wish};
+use crate::operator::{Chosen, LAST_ATTEMPT};
 use crate::queue::MessageQueue;
 use crate::reason::{End, status};
 use crate::session::{Session, SessionEvent, Sessions};
@@ -258,6 +254,12 @@ impl Engine {
         }
     }
 
+    /// Counts the time of a session's present step from now on; `hears` says whether its host has said
+    /// something, or is asked anew.
+    fn set_deadline(&mut self, id: SessionId, hears: bool) {
+        self.sessions.set_deadline(id, hears, self.config.limits.idle, &mut self.clock);
+    }
+
     /// A message is offered.
     fn submitted(&mut self, submission: Submission) {
         let id = submission.id;
@@ -274,20 +276,14 @@ impl Engine {
 
     /// Why a message is not taken over now, if it is not.
     fn refusal(&self, submission: &Submission) -> Option<Refusal> {
-        // One message may wait when no other does; reports of failures always may, because what
-        // they are about waits for them.
         let waiting = self.destinations.recipients();
-        let all = waiting + submission.recipients.len() as u64;
-        let is_full = waiting > 0 && all > self.config.limits.waiting.get().into();
         match submission {
             _ if self.queue.has(submission.id) => Some(Refusal::Invalid("its number is in use")),
-            _ if submission.recipients.is_empty() => Some(Refusal::Invalid("it has no recipients")),
             _ if self.stopping => Some(Refusal::Stopping),
             _ if self.journal.failing => {
                 Some(Refusal::Storage("stable storage cannot be written".into()))
             }
-            _ if submission.sender.is_some() && is_full => Some(Refusal::Full(waiting)),
-            _ => None,
+            _ => submission.refusal(waiting, self.config.limits.waiting),
         }
     }
 
@@ -330,10 +326,7 @@ impl Engine {
         }
         self.hosts.set_limits(&self.config.limits);
         if is_shorter {
-            for (id, message) in self.queue.iter() {
-                let expires = message.accepted + self.config.lifetime;
-                self.clock.schedule(expires.max(self.clock.now), Timer::Expiry(id));
-            }
+            self.queue.expire_after(self.config.lifetime, &mut self.clock);
         }
     }
 
@@ -371,10 +364,85 @@ impl Engine {
             self.fail_unsent(Task { message: id, recipient }, reason);
         }
     }
-}
 
-/// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
-fn chance(streams: &Streams, purpose: &str, entity: u32, times: u32) -> f64 {
-    let key = sojourn_core::random::mix(entity.into()) ^ u64::from(times);
-    streams.stream(purpose, key).uniform()
+    /// Does an operation, and answers when it is on stable storage.
+    fn operate(&mut self, number: u64, operation: Operation, selection: &Selection) {
+        let (counts, chosen) = self.queue.operate(operation, selection);
+        match operation {
+            Operation::Count => {}
+            Operation::Hold | Operation::Delete => self.drop_places(),
+            Operation::Release => self.release_all(&chosen),
+            Operation::Flush => self.flush(selection, &chosen),
+            Operation::Requeue => self.requeue(&chosen),
+        }
+        let is_kept = !matches!(operation, Operation::Count | Operation::Flush);
+        for chosen in chosen.into_iter().filter(|_| is_kept) {
+            chosen.note(operation, self.clock.now, &mut self.journal, &mut self.effects);
+        }
+        match is_kept && self.journal.is_waiting() {
+            true => self.journal.answer(number, counts),
+            false => self.effects.push(Effect::Operated(number, counts)),
+        }
+    }
+
+    /// Takes those that are not to be sent to now out of all places.
+    fn drop_places(&mut self) {
+        self.queue.drop_from_groups();
+        let done = self.destinations.drop_places(|task| self.queue.is_waiting(task));
+        done.into_iter().for_each(|envelope| self.done(envelope));
+        self.sessions.free(&self.queue, &self.destinations, &self.config.limits, &mut self.clock);
+    }
+
+    fn release_all(&mut self, chosen: &[Chosen]) {
+        self.queue.change(chosen, |it| it.attempted = false);
+        for it in chosen {
+            if self.queue[it.message].accepted + self.config.lifetime <= self.clock.now {
+                self.clock.schedule(self.clock.now + LAST_ATTEMPT, Timer::Expiry(it.message));
+            }
+            self.enqueue(it.message, self.queue.places(it));
+        }
+    }
+
+    /// What waits for its time is queued; domains and hosts that are left alone are tried.
+    fn flush(&mut self, selection: &Selection, chosen: &[Chosen]) {
+        for id in self.queue.destinations_of(chosen) {
+            let is_meant = |task| self.queue.is_selected(task, selection);
+            let due = self.destinations[id].take_later(is_meant);
+            self.queue_again(id, due);
+            let stalled = self.destinations[id].take_stalled();
+            self.queue_again(id, stalled);
+            self.each_host(id, |host, now| host.down_until = now);
+        }
+    }
+
+    /// The chosen are taken out of their places, and queued at their end as if they had never been
+    /// refused.
+    fn requeue(&mut self, chosen: &[Chosen]) {
+        self.queue.change(chosen, |it| (it.refused, it.first_refused) = (0, Moment::ZERO));
+        for id in self.queue.destinations_of(chosen) {
+            self.each_host(id, |host, now| {
+                (host.failures, host.down_until, host.tls_broken) = (0, now, false);
+            });
+            let this = &mut self.destinations[id];
+            (this.failures, this.learned, this.trouble) = (0, None, None);
+            let stalled = this.take_stalled();
+            self.destinations.forget_routes_of(id, &mut self.hosts);
+            self.queue_again(id, stalled);
+        }
+        self.queue.change(chosen, |it| it.wish = Wish::Hold);
+        self.drop_places();
+        self.queue.change(chosen, |it| it.wish = Wish::Send);
+        for it in chosen {
+            self.enqueue(it.message, self.queue.places(it));
+        }
+    }
+
+    /// Changes what is known of each host of a destination, and looks again at those that wait for it.
+    fn each_host(&mut self, id: DestinationId, change: impl Fn(&mut Host, Moment)) {
+        let routes = self.destinations[id].routes.hosts();
+        for host in routes.iter().map(|route| route.host).collect::<Vec<_>>() {
+            change(&mut self.hosts[host], self.clock.now);
+            self.wake_host_line(host);
+        }
+    }
 }

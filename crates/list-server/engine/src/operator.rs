@@ -3,15 +3,13 @@
 //! A recipient that is held, or given up, stands in no place of the engine: all places are looked
 //! through once for each operation.
 
-use crate::clock::Timer;
 use crate::event::{Counts, Effect, Entry, MessageId, Operation, Record, Selection, Task};
-use crate::host::Host;
 use crate::ids::{DestinationId, RecipientIndex};
 use crate::journal::Journal;
 use crate::message::{Recipient, State, Wish};
+use crate::moment::Moment;
 use crate::policy::split::Place;
 use crate::queue::MessageQueue;
-use crate::{Engine, Moment};
 use sojourn_core::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -169,94 +167,6 @@ impl MessageQueue {
         let chosen = Chosen { message: task.message, recipients: [task.recipient].into() };
         chosen.note(Operation::Delete, now, journal, effects);
         true
-    }
-}
-
-impl Engine {
-    /// Does an operation, and answers when it is on stable storage.
-    pub(super) fn operate(&mut self, number: u64, operation: Operation, selection: &Selection) {
-        let (counts, chosen) = self.queue.operate(operation, selection);
-        match operation {
-            Operation::Count => {}
-            Operation::Hold => self.drop_places(),
-            Operation::Delete => {
-                self.drop_places();
-                self.free_sessions();
-            }
-            Operation::Release => self.release_all(&chosen),
-            Operation::Flush => self.flush(selection, &chosen),
-            Operation::Requeue => self.requeue(&chosen),
-        }
-        let is_kept = !matches!(operation, Operation::Count | Operation::Flush);
-        for chosen in chosen.into_iter().filter(|_| is_kept) {
-            chosen.note(operation, self.clock.now, &mut self.journal, &mut self.effects);
-        }
-        match is_kept && self.journal.is_waiting() {
-            true => self.journal.answer(number, counts),
-            false => self.effects.push(Effect::Operated(number, counts)),
-        }
-    }
-
-    /// Takes those that are not to be sent to now out of all places.
-    fn drop_places(&mut self) {
-        self.queue.drop_from_groups();
-        let done = self.destinations.drop_places(|task| self.queue.is_waiting(task));
-        done.into_iter().for_each(|envelope| self.done(envelope));
-    }
-
-    fn release_all(&mut self, chosen: &[Chosen]) {
-        self.queue.change(chosen, |it| it.attempted = false);
-        for it in chosen {
-            let expires = self.queue[it.message].accepted + self.config.lifetime;
-            if expires <= self.clock.now {
-                let until = self.clock.now + LAST_ATTEMPT;
-                self.clock.schedule(until, Timer::Expiry(it.message));
-            }
-            self.enqueue(it.message, self.queue.places(it));
-        }
-    }
-
-    /// What waits for its time is queued; domains and hosts that are left alone are tried.
-    fn flush(&mut self, selection: &Selection, chosen: &[Chosen]) {
-        for id in self.queue.destinations_of(chosen) {
-            let is_meant = |task| self.queue.is_selected(task, selection);
-            let due = self.destinations[id].take_later(is_meant);
-            self.queue_again(id, due);
-            let stalled = self.destinations[id].take_stalled();
-            self.queue_again(id, stalled);
-            self.each_host(id, |host, now| host.down_until = now);
-        }
-    }
-
-    /// The chosen are taken out of their places, and queued at their end as if they had never been
-    /// refused.
-    fn requeue(&mut self, chosen: &[Chosen]) {
-        self.queue.change(chosen, |it| (it.refused, it.first_refused) = (0, Moment::ZERO));
-        for id in self.queue.destinations_of(chosen) {
-            self.each_host(id, |host, now| {
-                (host.failures, host.down_until, host.tls_broken) = (0, now, false);
-            });
-            let this = &mut self.destinations[id];
-            (this.failures, this.learned, this.trouble) = (0, None, None);
-            let stalled = this.take_stalled();
-            self.destinations.forget_routes_of(id, &mut self.hosts);
-            self.queue_again(id, stalled);
-        }
-        self.queue.change(chosen, |it| it.wish = Wish::Hold);
-        self.drop_places();
-        self.queue.change(chosen, |it| it.wish = Wish::Send);
-        for it in chosen {
-            self.enqueue(it.message, self.queue.places(it));
-        }
-    }
-
-    /// Changes what is known of each host of a destination, and looks again at those that wait for it.
-    fn each_host(&mut self, id: DestinationId, change: impl Fn(&mut Host, Moment)) {
-        let routes = self.destinations[id].routes.hosts();
-        for host in routes.iter().map(|route| route.host).collect::<Vec<_>>() {
-            change(&mut self.hosts[host], self.clock.now);
-            self.wake_host_line(host);
-        }
     }
 }
 

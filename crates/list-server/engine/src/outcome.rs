@@ -10,16 +10,27 @@ use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
 use crate::journal::Waiting;
 use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
-use crate::policy::retry::{Retry, RetryInput};
+use crate::policy::retry::{Retry, RetryInput, chance};
 use crate::reason::{End, Reason, status};
 use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction};
-use crate::{Engine, Moment, chance};
+use crate::{Engine, Moment};
 use sojourn_core::Span;
-use sojourn_smtp::client::{Output, Verdict};
+use sojourn_smtp::client::{Output, Step, Tls, Verdict};
 use sojourn_smtp::wait_named;
 use std::collections::BTreeMap;
 
 impl Engine {
+    pub(super) fn session_alarm(&mut self, at: Moment, id: SessionId) {
+        let limits = &self.config.limits;
+        let Some(step) = self.sessions.ring(at, id, limits, &mut self.clock) else { return };
+        if step == Step::Idle {
+            return self.quit(id);
+        }
+        self.effects.push(Effect::Close(id));
+        let (end, reason) = self.sessions[id].time_out(step);
+        self.end(id, end, reason);
+    }
+
     /// Something happened to the connection of a session.
     pub(super) fn heard(&mut self, id: SessionId, event: SessionEvent<'_>) {
         if self.sessions.get(id).is_none() {
@@ -28,15 +39,9 @@ impl Engine {
         let mut outputs = self.sessions.outputs();
         let session = &mut self.sessions[id];
         let heard = session.take(event, &mut outputs);
-        if heard.greets {
-            self.hosts[session.host].established += 1;
-        }
+        self.hosts[session.host].established += u32::from(heard.greets);
         if heard.renews {
-            // A host that takes a message bit by bit has said nothing.
-            match event {
-                SessionEvent::Written(_) => self.extend_deadline(id),
-                _ => self.set_deadline(id),
-            }
+            self.set_deadline(id, !matches!(event, SessionEvent::Written(_)));
         }
         self.perform(id, outputs);
         if heard.frees {
@@ -75,7 +80,7 @@ impl Engine {
         let Some((framing, message, only)) = self.sessions[id].take_text() else { return };
         let own = only.filter(|_| self.queue.names_recipients(message, &self.config));
         self.effects.push(Effect::SendBody(id, message, own, framing));
-        self.set_deadline(id);
+        self.set_deadline(id, true);
     }
 
     fn session_ready(&mut self, id: SessionId) {
@@ -104,9 +109,7 @@ impl Engine {
         } else {
             self.sessions[id].pipelines |= over.early;
             if !again.is_empty() {
-                // The server said where its limit is: so many in one transaction.
-                let most = &mut self.destinations[destination].most_recipients;
-                *most = (fitted as u32).clamp(1, *most);
+                self.destinations[destination].has_taken(fitted);
             }
         }
         self.hand_back(destination, &batch, again);
@@ -115,9 +118,8 @@ impl Engine {
             self.sessions[id].await_write();
         }
         self.saved(batch.envelope, mark);
-        self.wake_network_line(host);
         let was_down = self.hosts[host].failures > 0;
-        if self.hosts[host].answered(now) {
+        if self.hosts.answered(host, now, &self.config.limits) {
             self.wake_host_line(host);
         }
         if was_down {
@@ -143,8 +145,7 @@ impl Engine {
         self.leave_idle(id);
         let mut session = self.sessions.remove(id);
         // Its place is free: the destinations that wait for that are dispatched.
-        self.hosts.remove_session(session.host, session.is_greeted());
-        self.destinations.look_at_all(&mut self.hosts.networks[session.network].line);
+        self.hosts.remove_session(session.host, session.is_greeted(), session.is_overdue());
         self.wake_host_line(session.host);
         self.destinations[session.destination].remove_session(session.is_soon_free());
         self.destinations.closed(&session);
@@ -171,6 +172,22 @@ impl Engine {
         self.destinations.look_at_probes();
     }
 
+    /// The host was never ready for a transaction. While it has other sessions, it is not down for
+    /// what becomes of one.
+    fn ended_before_ready(&mut self, session: &Session, end: End, reason: &Reason) {
+        if self.stopping || end == End::Needless {
+            return;
+        }
+        let host = &mut self.hosts[session.host];
+        if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
+            host.tls_broken = true;
+        } else if host.sessions > 0 {
+            host.overloaded(self.clock.now, &self.config.limits);
+        } else {
+            self.host_failed(session, reason);
+        }
+    }
+
     /// The session ended while transactions were under way. Of the first one the verdicts are known.
     fn broke_off(
         &mut self,
@@ -186,8 +203,7 @@ impl Engine {
         let is_ours = self.stopping || end == End::Needless;
         let host = &mut self.hosts[session.host];
         // It may drop commands that come before the answer to a message, if it never took any.
-        let early = unanswered || !behind.is_empty();
-        host.no_pipelining |= !session.pipelines && early && end != End::Needless;
+        host.no_pipelining |= !is_ours && !session.pipelines && (unanswered || !behind.is_empty());
         let others = host.sessions > 0;
         for Transaction { batch, .. } in behind.iter().rev() {
             // Nothing was heard of it.
@@ -202,11 +218,10 @@ impl Engine {
             // One that drops a transaction may take exception to this message alone.
             if others && !served && end == End::Refused {
                 self.hosts[session.host].overloaded(now, &self.config.limits);
-            } else {
-                if !others && !served && end != End::Dropped {
-                    self.host_failed(session, reason);
-                }
-                self.slow_down(destination, reason);
+            } else if served {
+                self.destinations.slow_down(destination, reason, now, &mut self.effects);
+            } else if !others && end != End::Dropped {
+                self.host_failed(session, reason);
             }
             self.destinations[destination].took(attempt.took);
         }
@@ -222,6 +237,20 @@ impl Engine {
             }
         }
         self.saved(batch.envelope, mark);
+    }
+
+    /// The host did not answer, and serves no other session.
+    fn host_failed(&mut self, session: &Session, reason: &Reason) {
+        let (id, now) = (session.host, self.clock.now);
+        let times = self.hosts[id].failed(now);
+        let until = now + self.host_wait("host", id.0, times, self.hosts[id].first_failure);
+        let host = &mut self.hosts[id];
+        host.down_until = until;
+        let down = Entry::HostDown(host.address, until, reason.clone());
+        self.effects.push(Effect::Log(down));
+        self.wake_host_line(id);
+        self.destinations[session.destination].trouble = Some(reason.clone());
+        self.destinations.slow_down(session.destination, reason, now, &mut self.effects);
     }
 
     /// Draws the conclusion for each recipient; returns those without a verdict.
@@ -248,7 +277,6 @@ impl Engine {
                 Verdict::Deferred(reply, asked) => {
                     let named = reply.lines.iter().find_map(|line| wait_named(line));
                     let reason = said(reply, Some(asked), &mut last);
-                    self.slow_down(self.queue.recipient(task).destination, reason);
                     (self.defer(task, attempt, reason, named), reason)
                 }
             };
@@ -320,6 +348,7 @@ impl Engine {
         }
         let (times, first) = recipient.refuse(now);
         let destination = recipient.destination;
+        self.destinations.slow_down(destination, reason, now, &mut self.effects);
         let wait = self.config.retry.recipient(&RetryInput {
             times,
             since_first: now.since(first),
@@ -411,9 +440,7 @@ impl Engine {
         let Some(batch) = self.journal.written(batch) else { return };
         for record in batch.records.iter() {
             if let Record::Accepted(id) = record {
-                for it in self.queue.take_offered(*id).recipients.values() {
-                    self.destinations.unwant(it.destination);
-                }
+                self.destinations.unwant_all(&self.queue.take_offered(*id));
                 self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
             }
         }

@@ -1,7 +1,9 @@
 //! Destinations: recipient domains, their queues and what is known of their hosts.
 
+mod limits;
 mod line;
 mod routes;
+pub(crate) mod shaping;
 mod table;
 
 pub(crate) use routes::{Resolved, Routes, literal};
@@ -135,6 +137,11 @@ impl Destination {
         let batches = self.queue.iter().take(most.saturating_mul(worth));
         let recipients: usize = batches.map(|batch| batch.recipients.len()).sum();
         recipients.div_ceil(worth).min(most)
+    }
+
+    /// Its host said where its limit is: so many recipients in one transaction.
+    pub(crate) fn has_taken(&mut self, recipients: usize) {
+        self.most_recipients = (recipients as u32).clamp(1, self.most_recipients);
     }
 
     /// A session less is open; whether that would have been free in a moment.

@@ -1,18 +1,16 @@
 //! The table of all destinations, and the lines in which those stand that have work.
 
 use super::line::Line;
+use super::shaping::Shapers;
 use super::{Destination, Routes};
 use crate::clock::{Clock, Timer};
 use crate::config::Config;
 use crate::event::{SessionId, Task};
 use crate::host::Hosts;
-use crate::ids::{DestinationId, EnvelopeId, HostId, ShaperId};
-use crate::message::DeliveryBatch;
+use crate::ids::{DestinationId, EnvelopeId, HostId};
+use crate::message::{DeliveryBatch, Message};
 use crate::moment::Moment;
-use crate::session::Session;
-use crate::shaping::{Blocked, Shapers, Shaping};
 use crate::table::{ClockHand, Table};
-use sojourn_core::Span;
 use sojourn_smtp::Address;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -21,7 +19,7 @@ use std::sync::Arc;
 /// All destinations, numbered as they become known; the id of one that is forgotten is given again.
 #[derive(Debug, Default)]
 pub(crate) struct Destinations {
-    list: Table<DestinationId, Destination>,
+    pub(super) list: Table<DestinationId, Destination>,
     by_name: BTreeMap<Arc<str>, DestinationId>,
     free: Vec<DestinationId>,
     hand: ClockHand,
@@ -30,11 +28,11 @@ pub(crate) struct Destinations {
     /// The destinations of the recipients of the message before.
     before: Vec<DestinationId>,
     /// Those to be looked at now, and those that want a session when there is one.
-    ready: VecDeque<DestinationId>,
+    pub(super) ready: VecDeque<DestinationId>,
     line: Line,
     /// Those that want to probe a host.
     probe_line: VecDeque<DestinationId>,
-    shapers: Shapers,
+    pub(super) shapers: Shapers,
 }
 
 impl Index<DestinationId> for Destinations {
@@ -119,6 +117,11 @@ impl Destinations {
         self.recipients -= 1;
     }
 
+    /// All recipients of a message less.
+    pub(crate) fn unwant_all(&mut self, message: &Message) {
+        message.recipients.values().for_each(|it| self.unwant(it.destination));
+    }
+
     /// The id of a domain, which is likely to be `guess`.
     fn find_or_add(
         &mut self,
@@ -175,26 +178,6 @@ impl Destinations {
     pub(crate) fn set_routes(&mut self, id: DestinationId, routes: Routes, hosts: &mut Hosts) {
         let before = std::mem::replace(&mut self.list[id].routes, routes);
         hosts.release(before.hosts());
-    }
-
-    /// The mail of a destination goes this way now, which says what limits it has.
-    pub(crate) fn shape(&mut self, id: DestinationId, hosts: &mut Hosts, config: &Config) {
-        let this = &mut self.list[id];
-        let new = self.shapers.attach(&this.name, this.routes.hosts(), hosts, config);
-        let before = std::mem::replace(&mut this.shapers, new);
-        self.shapers.release(&before);
-        self.set_most_sessions(id, config);
-        if let Some(set) = self.shapers.most_sessions(&self.list[id].shapers) {
-            let routes = self.list[id].routes.hosts();
-            routes.iter().for_each(|route| hosts[route.host].allow(set.get()));
-        }
-    }
-
-    /// A destination has as many sessions as are set for it, or else as each.
-    fn set_most_sessions(&mut self, id: DestinationId, config: &Config) {
-        let this = &mut self.list[id];
-        let set = self.shapers.most_sessions(&this.shapers);
-        this.most_sessions = set.unwrap_or(config.limits.destination).get();
     }
 
     /// Where all mail goes is to be asked for anew.
@@ -276,92 +259,6 @@ impl Destinations {
     /// Whether another one than `id` stands in the line of all.
     pub(crate) fn has_other(&self, id: DestinationId) -> bool {
         self.line.iter().any(|&other| other != id)
-    }
-}
-
-/// Limits that destinations share.
-impl Destinations {
-    /// Whether one may have another transaction only later.
-    pub(crate) fn is_paced(&self, id: DestinationId, now: Moment) -> bool {
-        now < self.shapers.open_from(&self.list[id].shapers)
-    }
-
-    /// Whether the transactions of one have to be apart.
-    pub(crate) fn is_apart(&self, id: DestinationId) -> bool {
-        self.shapers.gap(&self.list[id].shapers) > Span::ZERO
-    }
-
-    /// Whether a session of one has had as many transactions as it may have.
-    pub(crate) fn is_spent(&self, session: &Session) -> bool {
-        self.shapers.is_spent(&session.shapers, session.begun)
-    }
-
-    /// What one more session of one is against.
-    pub(crate) fn blocked(&self, id: DestinationId) -> Option<Blocked> {
-        self.shapers.blocked(&self.list[id].shapers)
-    }
-
-    /// One waits for others' sessions to end, or to begin transactions.
-    pub(crate) fn wait_for_shaper(&mut self, shaper: ShaperId, id: DestinationId) {
-        self.shapers.line(shaper).push_back(id);
-        self.list[id].lined_up = true;
-    }
-
-    /// Whether another destination waits for what a session holds.
-    pub(crate) fn has_other_in_shapers_lines(&self, session: &Session) -> bool {
-        self.shapers.has_other_in_line(&session.shapers, session.destination)
-    }
-
-    /// A session of one is open; the limits that it counts for.
-    pub(crate) fn opened(&mut self, id: DestinationId) -> Arc<[ShaperId]> {
-        let shapers = Arc::clone(&self.list[id].shapers);
-        self.shapers.opened(&shapers);
-        shapers
-    }
-
-    /// A session is over.
-    pub(crate) fn closed(&mut self, session: &Session) {
-        self.shapers.closed(&session.shapers, session.begun > 0);
-        self.look_at_lines(&session.shapers);
-        self.shapers.release(&session.shapers);
-    }
-
-    /// A session of one begins a transaction, its first or another.
-    pub(crate) fn began(&mut self, session: &Session, clock: &mut Clock) {
-        let id = session.destination;
-        let shapers = Arc::clone(&self.list[id].shapers);
-        self.shapers.began(&shapers, clock.now);
-        if session.begun == 1 {
-            self.shapers.used(&session.shapers);
-            self.look_at_lines(&session.shapers);
-        }
-        if self.is_apart(id) {
-            self.set_alarm(id, clock);
-        }
-    }
-
-    fn look_at_lines(&mut self, shapers: &[ShaperId]) {
-        shapers.iter().for_each(|&id| self.ready.append(self.shapers.line(id)));
-    }
-
-    /// The provider of one asks to slow down: its name, and the transactions that begin in a minute
-    /// from now on.
-    pub(crate) fn slow_down(
-        &mut self,
-        id: DestinationId,
-        clock: &Clock,
-    ) -> Option<(Arc<str>, u32)> {
-        self.shapers.slow_down(&self.list[id].shapers, clock.now)
-    }
-
-    /// The limits of a domain, the provider's last; of none, all that are in use.
-    pub(crate) fn shaping(&self, domain: Option<&str>) -> Vec<Shaping> {
-        match domain {
-            None => self.shapers.limited(),
-            Some(domain) => self
-                .find(domain)
-                .map_or(Vec::new(), |id| self.shapers.views(&self.list[id].shapers)),
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::host::Host;
 use crate::ids::{DestinationId, HostId, NetworkId, ShaperId};
 use crate::moment::Moment;
 use crate::policy::timeouts::Steps;
+use crate::reason::{End, Reason, status};
 use sojourn_core::Span;
 use sojourn_smtp::client::{Client, Step};
 use std::sync::Arc;
@@ -128,6 +129,17 @@ impl Session {
         }
     }
 
+    /// How it ends whose time is out for a step, and why.
+    pub(super) fn time_out(&self, step: Step) -> (End, Reason) {
+        match self.needless {
+            true => (End::Needless, Reason::new(status::LOST, "its message was deleted")),
+            false => {
+                let why = format!("no answer in time ({})", name_of(step));
+                (End::TimedOut, Reason::new(status::NO_ANSWER, why))
+            }
+        }
+    }
+
     /// Its timer rang: what its time is out for.
     pub(super) fn ring(&mut self, at: Moment, now: Moment) -> Ring {
         if self.alarm > at {
@@ -151,19 +163,19 @@ impl Session {
 
 /// What the timer of a session says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ring {
+pub(super) enum Ring {
     /// It was replaced, or the session waits for storage.
     Nothing,
     /// It has to ring again, at this time.
     Later(Moment),
-    /// The same; and the host's answer is overdue from now on.
+    /// The host's answer is overdue from now on; it has to ring again, at this time.
     Overdue(Moment),
     /// The host has had its time for this step.
     TimeOut(Step),
 }
 
 /// A step, as a reason names it.
-pub(super) fn name_of(step: Step) -> &'static str {
+fn name_of(step: Step) -> &'static str {
     match step {
         Step::Connect => "connection",
         Step::Greeting => "greeting",

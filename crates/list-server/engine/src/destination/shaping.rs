@@ -88,11 +88,10 @@ struct Slowed {
 
 /// Why a destination cannot have one more session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blocked {
-    /// There are as many as may be.
-    Full(ShaperId),
-    /// Enough of them wait for their first transaction.
-    Waiting(ShaperId),
+pub(crate) struct Blocked {
+    pub(crate) by: ShaperId,
+    /// Whether there are as many as may be, or enough of them wait for their first transaction.
+    pub(crate) is_full: bool,
 }
 
 /// All that are known.
@@ -185,16 +184,12 @@ impl Shapers {
 
     /// What one more session is against.
     pub(crate) fn blocked(&self, ids: &[ShaperId]) -> Option<Blocked> {
-        ids.iter().find_map(|&id| {
-            let Shaper { shaping, unused, .. } = &self.list[id];
-            let gap = self.list[id].gap();
-            if shaping.sessions.is_some_and(|most| shaping.open >= most.get()) {
-                Some(Blocked::Full(id))
-            } else if gap > Span::ZERO && u64::from(*unused) > SETUP.ps() / gap.ps() {
-                Some(Blocked::Waiting(id))
-            } else {
-                None
-            }
+        ids.iter().find_map(|&by| {
+            let Shaper { shaping, unused, .. } = &self.list[by];
+            let gap = self.list[by].gap();
+            let is_full = shaping.sessions.is_some_and(|most| shaping.open >= most.get());
+            let waits = gap > Span::ZERO && u64::from(*unused) > SETUP.ps() / gap.ps();
+            (is_full || waits).then_some(Blocked { by, is_full })
         })
     }
 
