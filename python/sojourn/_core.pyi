@@ -52,6 +52,7 @@ __all__ = [
     "mail_password",
     "mail_queue",
     "mail_reload",
+    "mail_shaping",
     "mail_spool_check",
     "mail_waiting",
     "power",
@@ -928,6 +929,16 @@ def mail_operate(
     Raises:
         MailError: the spool cannot be used, or the process that owns it does not answer.
         ValueError: something is no address, or there is no such operation.
+    """
+
+def mail_shaping(spool: PathLike[str], domain: str) -> str:
+    """The limits that a domain has in the server with this spool.
+
+    Returns:
+        A list in JSON, the provider's limits last; empty if there was no mail for it lately.
+
+    Raises:
+        MailError: there is no server.
     """
 
 def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:

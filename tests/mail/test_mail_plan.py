@@ -209,7 +209,7 @@ def test_other_mailers_have_an_agent_or_a_queue_for_a_domain_with_rules(scenario
         "# master.cf: domain3 unix - - n - - smtp",
         "# transport_maps: none domain3:",
         f"domain3{together}",
-        "domain3_destination_concurrency_limit = 4",
+        "domain3_destination_concurrency_limit = 50",
     ]
     lines = sendmail(Wanted.of(policy))
     at = lines.index("FEATURE(`queuegroup')dnl")

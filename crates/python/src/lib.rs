@@ -358,6 +358,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_canonical, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_operate, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_shaping, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_queue, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_reload, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_waiting, module)?)?;

@@ -259,6 +259,12 @@ pub(super) fn mail_reload(
     py.detach(|| control::reload(&spool, config, text)).map_err(failed)
 }
 
+/// The limits that a domain has in the server with this spool, as a list in JSON.
+#[pyfunction]
+pub(super) fn mail_shaping(py: Python<'_>, spool: PathBuf, domain: &str) -> PyResult<String> {
+    py.detach(|| control::shaping(&spool, domain)).map_err(failed)
+}
+
 /// See `mail_waiting`.
 type Waiting = (String, u64, u64, i64, u64, Option<i64>, Option<Tried>);
 

@@ -29,7 +29,7 @@ parameters! {
         pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
         /// How many sessions may be open.
         pub limits: Limits = defaults::<Limits>(),
-        /// Domains with separate limits.
+        /// Domains, mail hosts and providers with separate limits.
         pub domain: Vec<DomainLimits> = Vec::new(),
         /// Senders whose return path names the recipient (VERP): `list-bounces@host` becomes
         /// `list-bounces+user=domain@host`. Each of their recipients gets a separate transaction.
@@ -61,7 +61,7 @@ impl Check for Config {
             return Err(Refusal::value(&given, "at most 90d").under("lifetime"));
         }
         for (i, it) in self.domain.iter().enumerate() {
-            if self.domain[..i].iter().any(|before| before.is_for(&it.name)) {
+            if self.domain[..i].iter().any(|before| before.is_for(it.by, &it.name)) {
                 let given = Value::Text(it.name.clone());
                 let refusal = Refusal::value(&given, "a domain that has no limits yet");
                 return Err(refusal.under("name").among(i).under("domain"));

@@ -5,21 +5,22 @@
 //! them, up to a window: a crash or a connection that breaks leaves no more in doubt.
 
 use crate::clock::Timer;
+use crate::destination::shaping::Blocked;
 use crate::destination::{Resolved, Routes, literal};
-use crate::event::{Answer, Effect, Entry, MailHost, MessageId, Outcome, Relay, SessionId, Task};
+use crate::event::{Answer, Effect, Entry, MessageId, Outcome, Relay, SessionId, Task};
 use crate::host::Choice;
 use crate::ids::{DestinationId, EnvelopeId, HostId};
 use crate::message::DeliveryBatch;
 use crate::policy::checkpoint::Checkpoint;
-use crate::policy::retry::{Retry, RetryInput};
+use crate::policy::retry::{Retry, RetryInput, chance};
 use crate::policy::split::{Place, Split};
 use crate::policy::timeouts::Timeouts;
 use crate::queue::Next;
 use crate::reason::{Reason, status};
 use crate::session::Session;
-use crate::{Engine, Moment, chance};
+use crate::{Engine, Moment};
 use sojourn_core::Span;
-use sojourn_smtp::client::Client;
+use sojourn_smtp::client::{Client, Step};
 use std::sync::Arc;
 
 /// Octets of a message that goes out before its recipient is taken: what a connection swallows even
@@ -69,15 +70,10 @@ impl Engine {
     /// Brings all work forward for which there is a place.
     pub(super) fn dispatch_all(&mut self) {
         while !self.stopping {
-            let may_open = !self.is_full() && !self.journal.failing;
+            let may_open = !self.sessions.is_full(&self.config.limits) && !self.journal.failing;
             let Some((id, has_waited)) = self.destinations.take_next(may_open) else { return };
             self.dispatch(id, has_waited);
         }
-    }
-
-    /// Whether there are as many sessions as there may be in all.
-    fn is_full(&self) -> bool {
-        self.sessions.len() >= self.config.limits.sessions.get() as usize
     }
 
     /// Brings one destination's work forward by one step. One that has not waited for a session goes
@@ -106,20 +102,21 @@ impl Engine {
         if self.journal.failing {
             return self.destinations.line_up(id, place);
         }
-        if this.is_paced(now) {
+        if self.destinations.is_paced(id, now) {
             return self.destinations.set_alarm(id, &mut self.clock);
         }
+        let this = &self.destinations[id];
         if let Some(&session) = this.idle.first() {
             self.leave_idle(session);
             self.sessions[session].since = now;
             self.go_on(session);
             return self.destinations.look_at(id);
         }
-        if this.has_enough_sessions(worth) {
+        if this.has_enough_sessions(worth, self.destinations.is_apart(id)) {
             // One of its sessions takes the work when it is free.
             return;
         }
-        if self.is_full() {
+        if self.sessions.is_full(&self.config.limits) {
             self.make_room(|_| true);
             return self.destinations.line_up(id, place);
         }
@@ -144,11 +141,16 @@ impl Engine {
 
     /// Opens a session with the best host that may have one, or waits for that.
     fn open_or_wait(&mut self, id: DestinationId) {
+        if let Some(Blocked { by, is_full }) = self.destinations.blocked(id) {
+            if is_full {
+                self.make_room(|session| session.shapers.contains(&by));
+            }
+            return self.destinations.wait_for_shaper(by, id);
+        }
         let limits = &self.config.limits;
-        let most_probes = (limits.sessions.get() / limits.probes.get()).max(1);
-        let may_probe = self.sessions.probes() < most_probes;
+        let may_probe = self.sessions.probes() < limits.share(limits.sessions);
         let routes = self.destinations[id].routes.hosts();
-        match self.hosts.choose(routes, may_probe, self.clock.now, limits) {
+        match self.hosts.choose(routes, may_probe, self.clock.now) {
             Choice::Host(host, name) => {
                 self.open(id, host, name);
                 self.destinations.look_at(id);
@@ -176,10 +178,12 @@ impl Engine {
         let relay = Relay { name, address: host.address };
         let client = Client::new(Arc::clone(&self.hello), host.tls(self.config.tls));
         let now = self.clock.now;
-        let session = Session::new(destination, number, host, relay.clone(), steps, client, now);
+        let mut session =
+            Session::new(destination, number, host, relay.clone(), steps, client, now);
+        session.shapers = self.destinations.opened(destination);
         let id = self.sessions.open(session);
         self.effects.push(Effect::Connect(id, relay));
-        self.set_deadline(id);
+        self.set_deadline(id, true);
     }
 
     /// Ends one open session without work, for a destination that has some.
@@ -187,17 +191,6 @@ impl Engine {
         if let Some(idle) = self.sessions.find_idle(fits) {
             self.quit(idle);
         }
-    }
-
-    /// How long a host or name server that did not answer `times` times in a row is left alone.
-    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Moment) -> Span {
-        self.config.retry.host(&RetryInput {
-            times,
-            since_first: self.clock.now.since(first),
-            named: None,
-            learned: None,
-            chance: chance(&self.streams, who, entity, times),
-        })
     }
 
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
@@ -227,26 +220,25 @@ impl Engine {
         }
         let due = self.destinations[id].take_due(now);
         self.queue_again(id, due);
-        if self.destinations[id].gap > Span::ZERO {
+        if self.destinations.is_apart(id) {
             self.destinations.look_at(id);
         }
         self.destinations.set_alarm(id, &mut self.clock);
     }
 
-    /// All that wait for a session with a host are looked at again.
+    /// All that wait for a session with a host, or in its network, are looked at again.
     pub(super) fn wake_host_line(&mut self, host: HostId) {
         self.destinations.look_at_all(&mut self.hosts[host].line);
+        self.destinations.look_at_all(self.hosts.network_line(host));
     }
 
     fn ask(&mut self, id: DestinationId) {
         let this = &self.destinations[id];
         let name = Arc::clone(&this.name);
-        if let Some(literal) = literal(&name) {
-            let host =
-                MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
+        if let Some(answer) = literal(&name) {
             let routes = Routes::Asking(Moment::NEVER);
             self.destinations.set_routes(id, routes, &mut self.hosts);
-            return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
+            return self.resolved(&name, answer);
         }
         let until = self.clock.now + self.config.timeouts.steps(this.failures).resolve;
         self.effects.push(Effect::Resolve(name));
@@ -267,8 +259,7 @@ impl Engine {
                 let hosts = self.hosts.route_to(hosts, &self.config.limits, chance);
                 let routes = Routes::known(hosts, self.clock.now, lifetime);
                 this.failures = 0;
-                self.destinations.set_routes(id, routes, &mut self.hosts);
-                self.destinations.look_at(id);
+                self.destinations.set_known(id, routes, &mut self.hosts, &self.config);
             }
             Resolved::NotNow(why) => self.unresolved(id, why),
             Resolved::Never(reason) => self.give_up(id, &reason),
@@ -303,6 +294,17 @@ impl Engine {
         }
     }
 
+    /// How long a host or name server that did not answer `times` times in a row is left alone.
+    pub(super) fn host_wait(&self, who: &str, entity: u32, times: u32, first: Moment) -> Span {
+        self.config.retry.host(&RetryInput {
+            times,
+            since_first: self.clock.now.since(first),
+            named: None,
+            learned: None,
+            chance: chance(&self.streams, who, entity, times),
+        })
+    }
+
     /// A session is open and has no transaction: it begins the next, or waits.
     pub(super) fn go_on(&mut self, id: SessionId) {
         let session = &mut self.sessions[id];
@@ -310,13 +312,11 @@ impl Engine {
         if !session.make_idle() {
             return;
         }
-        if was_soon_free {
-            self.destinations[destination].soon_free -= 1;
-        }
+        self.destinations[destination].soon_free -= u32::from(was_soon_free);
         if self.has_had_its_turn(id) {
             return self.quit(id);
         }
-        while !self.journal.failing && !self.destinations[destination].is_paced(self.clock.now) {
+        while !self.journal.failing && !self.destinations.is_paced(destination, self.clock.now) {
             let Some(batch) = self.destinations[destination].queue.pop_front() else { break };
             if let Some(batch) = self.fit(id, batch) {
                 self.begin(id, batch);
@@ -325,7 +325,7 @@ impl Engine {
         }
         self.sessions.add_idle(id);
         self.destinations.add_idle(destination, id);
-        self.set_deadline(id);
+        self.set_deadline(id, true);
     }
 
     pub(super) fn leave_idle(&mut self, id: SessionId) {
@@ -339,22 +339,25 @@ impl Engine {
         self.leave_idle(id);
         let mut outputs = self.sessions.outputs();
         self.sessions[id].quit(&mut outputs);
-        self.set_deadline(id);
+        self.set_deadline(id, true);
         self.perform(id, outputs);
     }
 
     /// Whether others wait for what this session holds, and it has had it for long enough; or has
     /// no work for it now.
     fn has_had_its_turn(&self, id: SessionId) -> bool {
-        if self.stopping {
+        let session = &self.sessions[id];
+        if self.stopping || self.destinations.is_spent(session) {
             return true;
         }
-        let session = &self.sessions[id];
         let wanted = self.hosts.has_other_in_line(session.host, session.destination)
-            || (self.is_full() && self.destinations.has_other(session.destination));
+            || self.destinations.has_other_in_shapers_lines(session)
+            || (self.sessions.is_full(&self.config.limits)
+                && self.destinations.has_other(session.destination));
         let this = &self.destinations[session.destination];
         let is_over = session.begun >= self.config.limits.turn.get();
-        wanted && (is_over || this.queue.is_empty() || this.is_paced(self.clock.now))
+        let is_paced = self.destinations.is_paced(session.destination, self.clock.now);
+        wanted && (is_over || this.queue.is_empty() || is_paced)
     }
 
     /// Begins transactions before those under way are answered, where that gains a round trip and
@@ -381,7 +384,7 @@ impl Engine {
         let may = session.client.can_begin_early(window)
             && !self.hosts[session.host].no_pipelining
             && self.config.checkpoint.file().is_none()
-            && this.gap == Span::ZERO
+            && !self.destinations.is_apart(session.destination)
             && !self.journal.failing
             && self.queue.names_recipients(message, &self.config)
             && !self.has_had_its_turn(id);
@@ -436,15 +439,11 @@ impl Engine {
         let whole = named && self.window(&self.sessions[id], batch.message) > 1;
         let mut outputs = self.sessions.outputs();
         let session = &mut self.sessions[id];
+        let is_first = session.client.step() == Step::Idle;
         session.begin(batch, whole, self.clock.now);
         session.client.begin(envelope, whole, &mut outputs);
-        let destination = session.destination;
-        let this = &mut self.destinations[destination];
-        if this.gap > Span::ZERO {
-            this.open_from = self.clock.now + this.gap;
-            self.destinations.set_alarm(destination, &mut self.clock);
-        }
-        self.set_deadline(id);
+        self.destinations.began(session, &mut self.clock);
+        self.set_deadline(id, is_first);
         self.perform(id, outputs);
     }
 }

@@ -318,6 +318,8 @@ pub enum Entry {
     HostDown(IpAddr, Moment, Reason),
     /// A domain is tried again later.
     DomainDown(Arc<str>, Moment, Reason),
+    /// A provider asked to slow down: so many transactions begin in a minute from now on.
+    Slowed(Arc<str>, u32, Reason),
     /// An operator did this with these recipients.
     Operated(Operation, MessageId, Arc<[RecipientIndex]>),
     /// Stable storage could not be written.

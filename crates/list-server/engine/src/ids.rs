@@ -36,6 +36,9 @@ ids! {
     /// A destination, a domain of recipients; the id of one that is forgotten is given again.
     pub struct DestinationId;
 
+    /// Limits that destinations share; the id of those that are forgotten is given again.
+    pub(crate) struct ShaperId;
+
     /// A host, one address; the id of one that is forgotten is given again.
     pub(crate) struct HostId;
 

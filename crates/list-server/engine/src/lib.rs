@@ -48,6 +48,7 @@ mod session;
 mod table;
 
 pub use config::Config;
+pub use destination::shaping::{Shaping, provider};
 pub use event::{
     Answer, BatchId, Counts, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Obstacle,
     Operation, Outcome, Progress, Record, Refusal, Relay, Selection, SessionId, Stored, Submission,
@@ -206,6 +207,12 @@ impl Engine {
         Some(&message.recipients.get(task.recipient)?.address)
     }
 
+    /// The limits of a domain that there was mail for lately, its provider's last; of none, all limits
+    /// that are in use.
+    pub fn shaping(&self, domain: Option<&str>) -> Vec<Shaping> {
+        self.destinations.shaping(domain)
+    }
+
     /// When a message that is not finished was accepted.
     pub fn accepted(&self, message: MessageId) -> Option<Moment> {
         self.queue.get(message).map(|message| message.accepted)
@@ -247,9 +254,10 @@ impl Engine {
         }
     }
 
-    /// Counts the time of a session's present step from now on.
-    fn set_deadline(&mut self, id: SessionId) {
-        self.sessions.set_deadline(id, self.config.limits.idle, &mut self.clock);
+    /// Counts the time of a session's present step from now on; `hears` says whether its host has said
+    /// something, or is asked anew.
+    fn set_deadline(&mut self, id: SessionId, hears: bool) {
+        self.sessions.set_deadline(id, hears, self.config.limits.idle, &mut self.clock);
     }
 
     /// A message is offered.
@@ -268,20 +276,14 @@ impl Engine {
 
     /// Why a message is not taken over now, if it is not.
     fn refusal(&self, submission: &Submission) -> Option<Refusal> {
-        // One message may wait when no other does; reports of failures always may, because what
-        // they are about waits for them.
         let waiting = self.destinations.recipients();
-        let all = waiting + submission.recipients.len() as u64;
-        let is_full = waiting > 0 && all > self.config.limits.waiting.get().into();
         match submission {
             _ if self.queue.has(submission.id) => Some(Refusal::Invalid("its number is in use")),
-            _ if submission.recipients.is_empty() => Some(Refusal::Invalid("it has no recipients")),
             _ if self.stopping => Some(Refusal::Stopping),
             _ if self.journal.failing => {
                 Some(Refusal::Storage("stable storage cannot be written".into()))
             }
-            _ if submission.sender.is_some() && is_full => Some(Refusal::Full(waiting)),
-            _ => None,
+            _ => submission.refusal(waiting, self.config.limits.waiting),
         }
     }
 
@@ -314,14 +316,17 @@ impl Engine {
     /// Goes by other settings from now on. What is under way ends as it began; the name stays.
     fn configure(&mut self, config: Config) {
         let is_shorter = config.lifetime < self.config.lifetime;
+        let is_reshaped =
+            config.domain != self.config.domain || config.limits != self.config.limits;
         self.config = config;
         self.destinations.set_limits(&self.config);
+        if is_reshaped {
+            // The limits that a domain shares are found with its hosts.
+            self.destinations.forget_routes(&mut self.hosts);
+        }
         self.hosts.set_limits(&self.config.limits);
         if is_shorter {
-            for (id, message) in self.queue.iter() {
-                let expires = message.accepted + self.config.lifetime;
-                self.clock.schedule(expires.max(self.clock.now), Timer::Expiry(id));
-            }
+            self.queue.expire_after(self.config.lifetime, &mut self.clock);
         }
     }
 
@@ -385,15 +390,14 @@ impl Engine {
         self.queue.drop_from_groups();
         let done = self.destinations.drop_places(|task| self.queue.is_waiting(task));
         done.into_iter().for_each(|envelope| self.done(envelope));
+        self.sessions.free(&self.queue, &self.destinations, &self.config.limits, &mut self.clock);
     }
 
     fn release_all(&mut self, chosen: &[Chosen]) {
         self.queue.change(chosen, |it| it.attempted = false);
         for it in chosen {
-            let expires = self.queue[it.message].accepted + self.config.lifetime;
-            if expires <= self.clock.now {
-                let until = self.clock.now + LAST_ATTEMPT;
-                self.clock.schedule(until, Timer::Expiry(it.message));
+            if self.queue[it.message].accepted + self.config.lifetime <= self.clock.now {
+                self.clock.schedule(self.clock.now + LAST_ATTEMPT, Timer::Expiry(it.message));
             }
             self.enqueue(it.message, self.queue.places(it));
         }
@@ -441,10 +445,4 @@ impl Engine {
             self.wake_host_line(host);
         }
     }
-}
-
-/// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
-fn chance(streams: &Streams, purpose: &str, entity: u32, times: u32) -> f64 {
-    let key = sojourn_core::random::mix(entity.into()) ^ u64::from(times);
-    streams.stream(purpose, key).uniform()
 }

@@ -1,6 +1,6 @@
 //! Messages, their recipients, and batches of these.
 
-use crate::event::{Deferral, MessageId, Progress, Submission};
+use crate::event::{Deferral, MessageId, Progress, Refusal, Submission};
 use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
 use crate::moment::Moment;
 use crate::policy::split::Place;
@@ -9,6 +9,20 @@ use crate::table::Table;
 use sojourn_smtp::Address;
 use sojourn_smtp::client::Extensions;
 use std::num::NonZeroU32;
+
+impl Submission {
+    /// Why it is not taken over where so many recipients wait, of which `most` may, if it is not.
+    pub(super) fn refusal(&self, waiting: u64, most: NonZeroU32) -> Option<Refusal> {
+        // One message may wait when no other does; reports of failures always may, because what
+        // they are about waits for them.
+        let is_full = waiting > 0 && waiting + self.recipients.len() as u64 > most.get().into();
+        match self {
+            _ if self.recipients.is_empty() => Some(Refusal::Invalid("it has no recipients")),
+            _ if self.sender.is_some() && is_full => Some(Refusal::Full(waiting)),
+            _ => None,
+        }
+    }
+}
 
 /// A message under way.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
 use crate::journal::Waiting;
 use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
-use crate::policy::retry::{Retry, RetryInput};
+use crate::policy::retry::{Retry, RetryInput, chance};
 use crate::reason::{End, Reason, status};
-use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction, name_of};
-use crate::{Engine, Moment, chance};
+use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction};
+use crate::{Engine, Moment};
 use sojourn_core::Span;
 use sojourn_smtp::client::{Output, Step, Tls, Verdict};
 use sojourn_smtp::wait_named;
@@ -21,13 +21,14 @@ use std::collections::BTreeMap;
 
 impl Engine {
     pub(super) fn session_alarm(&mut self, at: Moment, id: SessionId) {
-        let Some(step) = self.sessions.ring(at, id, &mut self.clock) else { return };
+        let limits = &self.config.limits;
+        let Some(step) = self.sessions.ring(at, id, limits, &mut self.clock) else { return };
         if step == Step::Idle {
             return self.quit(id);
         }
         self.effects.push(Effect::Close(id));
-        let why = format!("no answer in time ({})", name_of(step));
-        self.end(id, End::TimedOut, Reason::new(status::NO_ANSWER, why));
+        let (end, reason) = self.sessions[id].time_out(step);
+        self.end(id, end, reason);
     }
 
     /// Something happened to the connection of a session.
@@ -38,11 +39,9 @@ impl Engine {
         let mut outputs = self.sessions.outputs();
         let session = &mut self.sessions[id];
         let heard = session.take(event, &mut outputs);
-        if heard.greets {
-            self.hosts[session.host].established += 1;
-        }
+        self.hosts[session.host].established += u32::from(heard.greets);
         if heard.renews {
-            self.set_deadline(id);
+            self.set_deadline(id, !matches!(event, SessionEvent::Written(_)));
         }
         self.perform(id, outputs);
         if heard.frees {
@@ -81,7 +80,7 @@ impl Engine {
         let Some((framing, message, only)) = self.sessions[id].take_text() else { return };
         let own = only.filter(|_| self.queue.names_recipients(message, &self.config));
         self.effects.push(Effect::SendBody(id, message, own, framing));
-        self.set_deadline(id);
+        self.set_deadline(id, true);
     }
 
     fn session_ready(&mut self, id: SessionId) {
@@ -110,9 +109,7 @@ impl Engine {
         } else {
             self.sessions[id].pipelines |= over.early;
             if !again.is_empty() {
-                // The server said where its limit is: so many in one transaction.
-                let most = &mut self.destinations[destination].most_recipients;
-                *most = (fitted as u32).clamp(1, *most);
+                self.destinations[destination].has_taken(fitted);
             }
         }
         self.hand_back(destination, &batch, again);
@@ -122,7 +119,7 @@ impl Engine {
         }
         self.saved(batch.envelope, mark);
         let was_down = self.hosts[host].failures > 0;
-        if self.hosts[host].answered(now, &self.config.limits) {
+        if self.hosts.answered(host, now, &self.config.limits) {
             self.wake_host_line(host);
         }
         if was_down {
@@ -148,16 +145,16 @@ impl Engine {
         self.leave_idle(id);
         let mut session = self.sessions.remove(id);
         // Its place is free: the destinations that wait for that are dispatched.
-        self.hosts.remove_session(session.host, session.is_greeted());
-        self.destinations.look_at_all(&mut self.hosts.networks[session.network].line);
+        self.hosts.remove_session(session.host, session.is_greeted(), session.is_overdue());
         self.wake_host_line(session.host);
         self.destinations[session.destination].remove_session(session.is_soon_free());
+        self.destinations.closed(&session);
         if session.probe {
             self.probe_ended();
         }
         match std::mem::replace(&mut session.state, SessionState::Quitting) {
             SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
-                self.ended_before_ready(&session, &reason);
+                self.ended_before_ready(&session, end, &reason);
             }
             SessionState::Sending(sending) => {
                 self.broke_off(&session, sending, end, &reason, verdicts);
@@ -177,8 +174,8 @@ impl Engine {
 
     /// The host was never ready for a transaction. While it has other sessions, it is not down for
     /// what becomes of one.
-    fn ended_before_ready(&mut self, session: &Session, reason: &Reason) {
-        if self.stopping {
+    fn ended_before_ready(&mut self, session: &Session, end: End, reason: &Reason) {
+        if self.stopping || end == End::Needless {
             return;
         }
         let host = &mut self.hosts[session.host];
@@ -203,9 +200,10 @@ impl Engine {
         let Sending { first, behind, .. } = sending;
         let (destination, now) = (session.destination, self.clock.now);
         let unanswered = session.client.is_early_unheard();
+        let is_ours = self.stopping || end == End::Needless;
         let host = &mut self.hosts[session.host];
         // It may drop commands that come before the answer to a message, if it never took any.
-        host.no_pipelining |= !session.pipelines && (unanswered || !behind.is_empty());
+        host.no_pipelining |= !is_ours && !session.pipelines && (unanswered || !behind.is_empty());
         let others = host.sessions > 0;
         for Transaction { batch, .. } in behind.iter().rev() {
             // Nothing was heard of it.
@@ -216,18 +214,20 @@ impl Engine {
         // session is sound, and the next session will show.
         let served = session.answered > 0 && (end != End::TimedOut || unanswered);
         let attempt = Attempt::new(&session.relay, &first, &self.queue[first.batch.message], now);
-        if !self.stopping {
+        if !is_ours {
             // One that drops a transaction may take exception to this message alone.
             if others && !served && end == End::Refused {
                 self.hosts[session.host].overloaded(now, &self.config.limits);
-            } else if !others && !served && end != End::Dropped {
+            } else if served {
+                self.destinations.slow_down(destination, reason, now, &mut self.effects);
+            } else if !others && end != End::Dropped {
                 self.host_failed(session, reason);
             }
             self.destinations[destination].took(attempt.took);
         }
         let (batch, mark) = (&first.batch, self.journal.mark());
         let left = self.judge(batch, verdicts, &attempt);
-        if self.stopping || served || (others && end == End::Refused) {
+        if is_ours || served || (others && end == End::Refused) {
             self.hand_back(destination, batch, left);
         } else {
             for recipient in left {
@@ -250,6 +250,7 @@ impl Engine {
         self.effects.push(Effect::Log(down));
         self.wake_host_line(id);
         self.destinations[session.destination].trouble = Some(reason.clone());
+        self.destinations.slow_down(session.destination, reason, now, &mut self.effects);
     }
 
     /// Draws the conclusion for each recipient; returns those without a verdict.
@@ -347,6 +348,7 @@ impl Engine {
         }
         let (times, first) = recipient.refuse(now);
         let destination = recipient.destination;
+        self.destinations.slow_down(destination, reason, now, &mut self.effects);
         let wait = self.config.retry.recipient(&RetryInput {
             times,
             since_first: now.since(first),
@@ -438,9 +440,7 @@ impl Engine {
         let Some(batch) = self.journal.written(batch) else { return };
         for record in batch.records.iter() {
             if let Record::Accepted(id) = record {
-                for it in self.queue.take_offered(*id).recipients.values() {
-                    self.destinations.unwant(it.destination);
-                }
+                self.destinations.unwant_all(&self.queue.take_offered(*id));
                 self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
             }
         }

@@ -1,15 +1,17 @@
 //! The messages that are not finished, and the envelopes that their recipients are split into.
 
+use crate::clock::{Clock, Timer};
 use crate::config::Config;
 use crate::event::{Effect, MessageId, Record, Task};
 use crate::ids::{DestinationId, EnvelopeId, Id, RecipientIndex};
 use crate::journal::Journal;
 use crate::list::return_path::{ReturnPaths, encode_verp};
 use crate::list::token::Claim;
-use crate::message::{DeliveryBatch, Message, Recipient, State};
+use crate::message::{DeliveryBatch, Message, Recipient, State, Wish};
 use crate::moment::Moment;
 use crate::policy::split::{Place, together};
 use slab::Slab;
+use sojourn_core::Span;
 use sojourn_smtp::{Address, client};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -78,12 +80,15 @@ impl MessageQueue {
         self.messages.get(&id)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (MessageId, &Message)> {
-        self.messages.iter().map(|(&id, message)| (id, message))
-    }
-
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (MessageId, &mut Message)> {
         self.messages.iter_mut().map(|(&id, message)| (id, message))
+    }
+
+    /// All messages live so long from their acceptance on.
+    pub(super) fn expire_after(&self, lifetime: Span, clock: &mut Clock) {
+        for (&id, message) in &self.messages {
+            clock.schedule((message.accepted + lifetime).max(clock.now), Timer::Expiry(id));
+        }
     }
 
     /// A message is being written.
@@ -112,6 +117,12 @@ impl MessageQueue {
     /// Whether this recipient still has to be sent to.
     pub(super) fn is_waiting(&self, task: Task) -> bool {
         self.messages.get(&task.message).is_some_and(|message| message.is_waiting(task.recipient))
+    }
+
+    /// Whether all recipients of a batch under way were deleted.
+    pub(super) fn is_deleted(&self, batch: &DeliveryBatch) -> bool {
+        let message = &self[batch.message];
+        batch.recipients.iter().all(|&it| message.recipients[it].wish == Wish::Remove)
     }
 
     /// The end of one recipient is on stable storage; its destination.

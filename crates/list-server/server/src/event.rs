@@ -124,6 +124,15 @@ pub enum ServerEvent<'a> {
     HostDown(IpAddr, i64, &'a Reason),
     /// A domain is tried again then, in milliseconds since 1970.
     DomainDown(&'a str, i64, &'a Reason),
+    /// A provider asked to slow down.
+    Slowed {
+        /// The domain that runs its hosts.
+        provider: &'a str,
+        /// How many transactions begin in a minute from now on.
+        per_minute: u32,
+        /// The reply.
+        reason: &'a Reason,
+    },
     /// Something that the operator has to know.
     Trouble(&'a str),
     /// A message was taken over.
@@ -297,6 +306,7 @@ impl ServerEvent<'_> {
             | Self::Finished { .. }
             | Self::HostDown(..)
             | Self::DomainDown(..)
+            | Self::Slowed { .. }
             | Self::Failure { .. }
             | Self::Bounded { .. }
             | Self::Trouble(_)
@@ -313,9 +323,7 @@ impl ServerEvent<'_> {
             Self::NotTaken { peer, why } => {
                 format!("not taken: client=[{}]: {}", peer.ip(), Plain(why))
             }
-            Self::Bounced { list, subscriber, reason } => {
-                failed("bounced", list, subscriber, reason)
-            }
+            Self::Bounced { list, subscriber: to, reason } => failed("bounced", list, to, reason),
             Self::Complaint { list, subscriber, feedback } => {
                 format!("complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }

@@ -124,6 +124,11 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
                 let what = format_args!("domain {domain} left alone until {until} ({reason})");
                 self.write(unix_ms, "qmgr", what);
             }
+            ServerEvent::Slowed { provider, per_minute, reason } => {
+                let what =
+                    format_args!("provider {provider} slowed to {per_minute}/min ({reason})");
+                self.write(unix_ms, "qmgr", what);
+            }
             ServerEvent::Trouble(what) => {
                 self.write(unix_ms, "qmgr", format_args!("warning: {what}"));
             }

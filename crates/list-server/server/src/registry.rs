@@ -11,7 +11,7 @@ use sojourn_mail_engine::Config;
 use sojourn_mail_engine::bounce::Rule;
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::policy::{
-    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+    CheckpointKind, DomainLimits, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
 };
 use sojourn_smtp::server::{Bounds, Stressed};
 
@@ -24,6 +24,7 @@ pub fn registry() -> Vec<(&'static str, Vec<Entry>)> {
                 Serving::entry(),
                 Config::entry(),
                 Limits::entry(),
+                DomainLimits::entry(),
                 Network::entry(),
                 Rules::entry(),
                 Bounds::entry(),

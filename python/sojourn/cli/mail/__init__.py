@@ -36,6 +36,7 @@ for verb in (
     serve.serve,
     queue.queue,
     serve.reload,
+    serve.shaping,
     listing.list_,
     keys.keys,
     password.password,

@@ -118,6 +118,16 @@
       ["for", (it) => duration((it.until_ms - now) / 1000), "number"],
       ["why", (it) => it.reason, "words"],
     ]);
+    document.getElementById("shaping-section").hidden = state.shaping.length === 0;
+    const most = (number) => (number === null ? "" : whole.format(number));
+    table("shaping", state.shaping, [
+      ["destination", (it) => it.name],
+      ["kind", (it) => it.by],
+      ["sessions", (it) => whole.format(it.open) + (it.sessions === null ? "" : ` of ${most(it.sessions)}`), "number"],
+      ["a minute", (it) => most(it.per_minute), "number"],
+      ["slowed to", (it) => most(it.slowed), "number"],
+      ["a session", (it) => most(it.per_session), "number"],
+    ]);
     document.getElementById("alarms-section").hidden = state.alarms.length === 0;
     table("alarms", state.alarms, [
       ["at", (it) => clock(it.at_ms), "number"],

@@ -64,8 +64,7 @@ class Wanted:
 
     def sessions(self, domain: dict[str, Any]) -> int:
         """The most to one of `domains`."""
-        most = self.limits["destination"]
-        return min(int(domain.get("sessions", most)), most)
+        return int(domain.get("sessions", self.limits["destination"]))
 
     @staticmethod
     def of(policy: Policy) -> "Wanted":
@@ -90,7 +89,7 @@ class Wanted:
             again=(_seconds(again[0]), _seconds(again[1])),
             idle=_seconds(limits["idle"]),
             lifetime=_seconds(policy["lifetime"]),
-            domains=policy["domain"],
+            domains=[it for it in policy["domain"] if it.get("by", "domain") == "domain"],
         )
 
 

@@ -10,6 +10,7 @@ from sojourn._internal.errors import InputError
 
 _NAME = "name"
 _NOTHING = "none"
+_DOMAIN = "domain"
 _NUMBER = re.compile(r"([1-9]\d{0,8})(/min)?")
 
 
@@ -47,14 +48,15 @@ def parse(option: str, given: str) -> Rule:
 def kept(there: Sequence[dict[str, Any]], rules: Sequence[Rule]) -> list[dict[str, Any]]:
     """The limits of domains that a policy has, and rules; the lower where there are two.
 
-    What a policy as resolved calls none is left out.
+    What a policy as resolved calls none is left out, and that a name is a domain's.
     """
     said = (
-        {key: it for key, it in table.items() if key == _NAME or it != _NOTHING} for table in there
+        {key: it for key, it in table.items() if key == _NAME or it not in (_NOTHING, _DOMAIN)}
+        for table in there
     )
-    domains = {table[_NAME].lower(): table for table in said}
+    domains = {(table.get("by", _DOMAIN), table[_NAME].lower()): table for table in said}
     for rule in rules:
-        table = domains.setdefault(rule.domain, {_NAME: rule.domain})
+        table = domains.setdefault((_DOMAIN, rule.domain), {_NAME: rule.domain})
         table[rule.limit] = min(rule.most, table.get(rule.limit, rule.most))
     return list(domains.values())
 

@@ -1,7 +1,9 @@
 //! Destinations: recipient domains, their queues and what is known of their hosts.
 
+mod limits;
 mod line;
 mod routes;
+pub(crate) mod shaping;
 mod table;
 
 pub(crate) use routes::{Resolved, Routes, literal};
@@ -9,10 +11,9 @@ pub(crate) use table::Destinations;
 
 use crate::config::Config;
 use crate::event::{SessionId, Task};
-use crate::ids::EnvelopeId;
+use crate::ids::{EnvelopeId, ShaperId};
 use crate::message::DeliveryBatch;
 use crate::moment::Moment;
-use crate::policy::DomainLimits;
 use crate::reason::Reason;
 use sojourn_core::Span;
 use std::collections::{BTreeSet, VecDeque};
@@ -67,14 +68,13 @@ pub(crate) struct Destination {
     pub(crate) most_recipients: u32,
     /// How many sessions it may have.
     pub(crate) most_sessions: u32,
-    /// How long after a transaction the next may begin, and when the next may.
-    pub(crate) gap: Span,
-    pub(crate) open_from: Moment,
+    /// Limits that it shares with others, once it is known where its mail goes.
+    pub(crate) shapers: Arc<[ShaperId]>,
 }
 
 impl Destination {
     pub(crate) fn new(name: Arc<str>, config: &Config) -> Destination {
-        let mut new = Destination {
+        Destination {
             name,
             routes: Routes::Unknown,
             wanted: 0,
@@ -95,25 +95,9 @@ impl Destination {
             delay: None,
             learned: None,
             most_recipients: u32::MAX,
-            most_sessions: 0,
-            gap: Span::ZERO,
-            open_from: Moment::ZERO,
-        };
-        new.set_limits(config);
-        new
-    }
-
-    /// Takes on the limits that are set for it.
-    pub(crate) fn set_limits(&mut self, config: &Config) {
-        let own = config.domain.iter().find(|it| it.is_for(&self.name));
-        let limit = config.limits.destination;
-        self.most_sessions = own.and_then(|it| it.sessions).map_or(limit, |it| it.min(limit)).get();
-        self.gap = own.map_or(Span::ZERO, DomainLimits::gap);
-    }
-
-    /// Whether it may have another transaction only later.
-    pub(crate) fn is_paced(&self, now: Moment) -> bool {
-        now < self.open_from
+            most_sessions: config.limits.destination.get(),
+            shapers: Arc::default(),
+        }
     }
 
     /// Whether nothing refers to it. A free slot, which has no name, is not at rest.
@@ -123,15 +107,16 @@ impl Destination {
         !(is_wanted || matches!(self.routes, Routes::Asking(_)) || self.name.is_empty())
     }
 
-    /// When it has to be looked at next, if nothing happens.
-    pub(crate) fn next_alarm(&self, now: Moment) -> Moment {
+    /// When it has to be looked at next, if nothing happens; it may begin a transaction at
+    /// `open_from`.
+    pub(crate) fn next_alarm(&self, now: Moment, open_from: Moment) -> Moment {
         let asking = match self.routes {
             Routes::Asking(until) => until,
             _ => Moment::NEVER,
         };
         let later = self.later.first().map_or(Moment::NEVER, |&(due, _)| due);
-        let is_due = self.is_paced(now) && !self.queue.is_empty();
-        let open = if is_due { self.open_from } else { Moment::NEVER };
+        let is_due = now < open_from && !self.queue.is_empty();
+        let open = if is_due { open_from } else { Moment::NEVER };
         asking.min(self.retry_at).min(later).min(open)
     }
 
@@ -154,6 +139,11 @@ impl Destination {
         recipients.div_ceil(worth).min(most)
     }
 
+    /// Its host said where its limit is: so many recipients in one transaction.
+    pub(crate) fn has_taken(&mut self, recipients: usize) {
+        self.most_recipients = (recipients as u32).clamp(1, self.most_recipients);
+    }
+
     /// A session less is open; whether that would have been free in a moment.
     pub(crate) fn remove_session(&mut self, was_soon_free: bool) {
         self.sessions -= 1;
@@ -161,11 +151,12 @@ impl Destination {
     }
 
     /// Whether its sessions are enough for its queue, which is `worth` so many where each recipient has
-    /// a separate transaction, or as many as it may have.
-    pub(crate) fn has_enough_sessions(&self, worth: Option<usize>) -> bool {
+    /// a separate transaction, or as many as it may have; `apart` says whether transactions have to
+    /// be.
+    pub(crate) fn has_enough_sessions(&self, worth: Option<usize>, apart: bool) -> bool {
         // One at a time is enough where transactions have to be apart.
         let enough = match worth {
-            _ if self.gap > Span::ZERO => self.soon_free >= 1,
+            _ if apart => self.soon_free >= 1,
             Some(worth) => self.sessions as usize >= worth,
             None => self.soon_free as usize >= self.queue.len(),
         };

@@ -7,7 +7,7 @@ use crate::own_hosts::OwnHosts;
 use crate::reason::{Reason, status};
 use sojourn_core::Span;
 use sojourn_smtp::Address;
-use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Where a destination's mail goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,7 +75,10 @@ fn has_address(host: &MailHost) -> bool {
     !host.addresses.is_empty()
 }
 
-/// The address that a domain is, where it is an address literal (RFC 5321 section 4.1.3).
-pub(crate) fn literal(domain: &str) -> Option<IpAddr> {
-    format!("x@{domain}").parse::<Address>().ok()?.literal()
+/// Where the mail of an address literal goes (RFC 5321 section 4.1.3); nothing for another domain.
+pub(crate) fn literal(domain: &Arc<str>) -> Option<Answer> {
+    let address = format!("x@{domain}").parse::<Address>().ok()?.literal()?;
+    let name = Arc::clone(domain);
+    let host = MailHost { name, preference: 0, addresses: vec![address] };
+    Some(Answer::Hosts { hosts: vec![host], lifetime: Span::MAX })
 }

@@ -1,13 +1,14 @@
 //! The table of all destinations, and the lines in which those stand that have work.
 
 use super::line::Line;
+use super::shaping::Shapers;
 use super::{Destination, Routes};
 use crate::clock::{Clock, Timer};
 use crate::config::Config;
 use crate::event::{SessionId, Task};
 use crate::host::Hosts;
 use crate::ids::{DestinationId, EnvelopeId, HostId};
-use crate::message::DeliveryBatch;
+use crate::message::{DeliveryBatch, Message};
 use crate::moment::Moment;
 use crate::table::{ClockHand, Table};
 use sojourn_smtp::Address;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// All destinations, numbered as they become known; the id of one that is forgotten is given again.
 #[derive(Debug, Default)]
 pub(crate) struct Destinations {
-    list: Table<DestinationId, Destination>,
+    pub(super) list: Table<DestinationId, Destination>,
     by_name: BTreeMap<Arc<str>, DestinationId>,
     free: Vec<DestinationId>,
     hand: ClockHand,
@@ -27,10 +28,11 @@ pub(crate) struct Destinations {
     /// The destinations of the recipients of the message before.
     before: Vec<DestinationId>,
     /// Those to be looked at now, and those that want a session when there is one.
-    ready: VecDeque<DestinationId>,
+    pub(super) ready: VecDeque<DestinationId>,
     line: Line,
     /// Those that want to probe a host.
     probe_line: VecDeque<DestinationId>,
+    pub(super) shapers: Shapers,
 }
 
 impl Index<DestinationId> for Destinations {
@@ -122,6 +124,11 @@ impl Destinations {
         self.recipients -= 1;
     }
 
+    /// All recipients of a message less.
+    pub(crate) fn unwant_all(&mut self, message: &Message) {
+        message.recipients.values().for_each(|it| self.unwant(it.destination));
+    }
+
     /// The id of a domain, which is likely to be `guess`.
     fn find_or_add(
         &mut self,
@@ -147,7 +154,9 @@ impl Destinations {
         if self.known() <= most as usize {
             return None;
         }
-        self.hand.find(&mut self.list, |it| match it.is_at_rest() && !it.is_paced(now) {
+        let shapers = &self.shapers;
+        let is_paced = |it: &Destination| now < shapers.open_from(&it.shapers);
+        self.hand.find(&mut self.list, |it| match it.is_at_rest() && !is_paced(it) {
             true => !std::mem::take(&mut it.recent),
             false => false,
         })
@@ -159,13 +168,15 @@ impl Destinations {
         let gone = std::mem::replace(&mut self.list[id], none);
         self.by_name.remove(&gone.name);
         self.free.push(id);
+        self.shapers.release(&gone.shapers);
         gone.routes
     }
 
     /// Takes on the limits that are set for each.
     pub(crate) fn set_limits(&mut self, config: &Config) {
+        self.shapers.set_limits(config);
         for id in self.ids() {
-            self.list[id].set_limits(config);
+            self.set_most_sessions(id, config);
             self.look_at(id);
         }
     }
@@ -286,7 +297,7 @@ impl Destinations {
 
     pub(crate) fn set_alarm(&mut self, id: DestinationId, clock: &mut Clock) {
         let this = &mut self.list[id];
-        let next = this.next_alarm(clock.now);
+        let next = this.next_alarm(clock.now, self.shapers.open_from(&this.shapers));
         if next < this.alarm {
             this.alarm = next;
             clock.schedule(next.max(clock.now), Timer::Destination(id));

@@ -12,7 +12,8 @@ parameters! {
         pub sessions: NonZeroU32 = NonZeroU32::new(1000).expect("above 0"),
         /// Sessions of one destination (a recipient domain), and of one host.
         pub destination: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// Sessions of one network: the first 24 bits of an IPv4 address, 64 of an IPv6 address.
+        /// Sessions of one network: the first 24 bits of an IPv4 address, 48 of an IPv6 address. A
+        /// network starts with the share that `probes` says; each answer from it allows one more.
         pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Sessions that a host is given at first. Each time as many transactions have succeeded as
         /// sessions are allowed, one more is; a 421 brings the number down to what the host did
@@ -20,8 +21,11 @@ parameters! {
         pub initial: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
         /// How long a number of sessions that a host refused to exceed is not exceeded.
         pub relearn: Span = Span::from_s(300),
-        /// Of all sessions, those that may wait for hosts that did not answer last time: one in
-        /// this many, at least one.
+        /// One in this many sessions, at least one, may go to hosts that did not answer last time, and
+        /// as many may wait over 30 s for an answer. Above that, a session is closed if the host
+        /// cannot have its message; others are kept beside `sessions`, up to as many again. 1 lets
+        /// silent hosts take all sessions. A large number gives hosts that are slow, or back after an
+        /// outage, little mail.
         pub probes: NonZeroU32 = NonZeroU32::new(4).expect("above 0"),
         /// Transactions that a session may have under way at a time where each recipient has one of
         /// its own and the host takes PIPELINING and CHUNKING: so many copies a session are in doubt
@@ -51,6 +55,13 @@ impl Check for Limits {
             return Err(Refusal::value(&given, expected).under("initial"));
         }
         Ok(())
+    }
+}
+
+impl Limits {
+    /// How many of `all` sessions hosts may have that are not known to answer.
+    pub(crate) fn share(&self, all: NonZeroU32) -> u32 {
+        (all.get() / self.probes).max(1)
     }
 }
 

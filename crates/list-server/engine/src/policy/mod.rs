@@ -11,7 +11,8 @@ mod domain;
 mod limits;
 
 pub use checkpoint::CheckpointKind;
-pub use domain::DomainLimits;
+pub(crate) use domain::gap;
+pub use domain::{DomainLimits, RollUp};
 pub use limits::Limits;
 pub use order::OrderKind;
 pub use retry::RetryKind;

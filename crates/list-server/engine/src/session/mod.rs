@@ -9,11 +9,13 @@ pub(crate) use table::Sessions;
 use crate::destination::QUICK;
 use crate::event::Relay;
 use crate::host::Host;
-use crate::ids::{DestinationId, HostId, NetworkId};
+use crate::ids::{DestinationId, HostId, NetworkId, ShaperId};
 use crate::moment::Moment;
 use crate::policy::timeouts::Steps;
+use crate::reason::{End, Reason, status};
 use sojourn_core::Span;
 use sojourn_smtp::client::{Client, Step};
+use std::sync::Arc;
 
 /// One session.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) struct Session {
     pub(super) destination: DestinationId,
     pub(super) host: HostId,
     pub(super) network: NetworkId,
+    /// Limits that it counts for.
+    pub(super) shapers: Arc<[ShaperId]>,
     pub(super) relay: Relay,
     pub(super) state: SessionState,
     /// Whether its host did not answer last time.
@@ -29,6 +33,11 @@ pub(super) struct Session {
     steps: Steps,
     deadline: Moment,
     alarm: Moment,
+    /// When the answer of its host is overdue; never, where it is already.
+    overdue_from: Moment,
+    /// Whether all that it is for was deleted: its host is waited for as for the answer to QUIT, or
+    /// until the answer to a message is overdue.
+    pub(super) needless: bool,
     /// When it began, or took up work: the connection counts towards its first attempt.
     pub(super) since: Moment,
     /// Transactions that it has begun, and of these those that were answered.
@@ -44,6 +53,10 @@ pub(super) struct Session {
 /// one more, as in the slow start of TCP.
 const FIRST_WINDOW: usize = 4;
 
+/// An answer is overdue after so long. RFC 5321 section 4.5.3.2 has a client wait for minutes, but few
+/// hosts that answer at all take longer.
+const OVERDUE: Span = Span::from_s(30);
+
 impl Session {
     pub(super) fn new(
         destination: DestinationId,
@@ -58,6 +71,7 @@ impl Session {
             destination,
             host: number,
             network: host.network,
+            shapers: Arc::default(),
             relay,
             state: SessionState::Connecting,
             probe: host.failures > 0,
@@ -65,6 +79,8 @@ impl Session {
             steps,
             deadline: Moment::NEVER,
             alarm: Moment::NEVER,
+            overdue_from: now + OVERDUE,
+            needless: false,
             since: now,
             begun: 0,
             answered: 0,
@@ -82,11 +98,46 @@ impl Session {
     /// Counts the time of its present step from now on; when its timer is to ring, where that is sooner
     /// than it does.
     pub(super) fn set_deadline(&mut self, now: Moment, idle: Span) -> Option<Moment> {
-        self.deadline = now + self.steps.of(self.step(), idle);
-        (self.deadline < self.alarm).then(|| {
-            self.alarm = self.deadline;
-            self.alarm
+        self.deadline = match self.needless {
+            false => now + self.steps.of(self.step(), idle),
+            // The log should say what became of a copy, but need not.
+            true if self.is_overdue() => now,
+            true if self.client.is_sending() => now.max(self.overdue_from),
+            true => now + self.steps.quit,
+        };
+        let next = self.next_alarm();
+        (next < self.alarm).then(|| {
+            self.alarm = next;
+            next
         })
+    }
+
+    /// Its host has said something, or is asked anew.
+    pub(super) fn hear(&mut self, now: Moment) {
+        self.overdue_from = now + OVERDUE;
+    }
+
+    pub(super) fn is_overdue(&self) -> bool {
+        self.overdue_from == Moment::NEVER
+    }
+
+    /// When its timer has to ring.
+    fn next_alarm(&self) -> Moment {
+        match self.step() {
+            Step::Idle => self.deadline,
+            _ => self.deadline.min(self.overdue_from),
+        }
+    }
+
+    /// How it ends whose time is out for a step, and why.
+    pub(super) fn time_out(&self, step: Step) -> (End, Reason) {
+        match self.needless {
+            true => (End::Needless, Reason::new(status::LOST, "its message was deleted")),
+            false => {
+                let why = format!("no answer in time ({})", name_of(step));
+                (End::TimedOut, Reason::new(status::NO_ANSWER, why))
+            }
+        }
     }
 
     /// Its timer rang: what its time is out for.
@@ -98,11 +149,15 @@ impl Session {
         if self.is_waiting_for_storage() {
             return Ring::Nothing;
         }
-        if self.deadline > now {
-            self.alarm = self.deadline;
-            return Ring::Later(self.deadline);
+        if self.deadline <= now {
+            return Ring::TimeOut(self.step());
         }
-        Ring::TimeOut(self.step())
+        let is_late = self.next_alarm() <= now;
+        if is_late {
+            self.overdue_from = Moment::NEVER;
+        }
+        self.alarm = self.next_alarm();
+        if is_late { Ring::Overdue(self.alarm) } else { Ring::Later(self.alarm) }
     }
 }
 
@@ -113,12 +168,14 @@ pub(super) enum Ring {
     Nothing,
     /// It has to ring again, at this time.
     Later(Moment),
+    /// The host's answer is overdue from now on; it has to ring again, at this time.
+    Overdue(Moment),
     /// The host has had its time for this step.
     TimeOut(Step),
 }
 
 /// A step, as a reason names it.
-pub(super) fn name_of(step: Step) -> &'static str {
+fn name_of(step: Step) -> &'static str {
     match step {
         Step::Connect => "connection",
         Step::Greeting => "greeting",

@@ -85,6 +85,11 @@ pub(crate) enum Resume {
 }
 
 impl Sending {
+    /// What is under way, in the order in which it is answered.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = &DeliveryBatch> {
+        std::iter::once(&self.first).chain(&self.behind).map(|it| &it.batch)
+    }
+
     fn last(&self) -> &Transaction {
         self.behind.back().unwrap_or(&self.first)
     }
@@ -170,6 +175,7 @@ impl Session {
     pub(crate) fn begin(&mut self, batch: DeliveryBatch, whole: bool, now: Moment) {
         let since = if self.begun > 0 { now } else { self.since };
         self.begun += 1;
+        self.needless = false;
         let new = |early| Transaction { batch, since, began: now, early, whole };
         match &mut self.state {
             SessionState::Sending(sending) => sending.behind.push_back(new(true)),

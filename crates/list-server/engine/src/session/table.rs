@@ -1,9 +1,12 @@
 //! The table of open sessions, indexed by their numbers: every event names one.
 
-use super::{Ring, Session};
+use super::{Ring, Session, SessionState};
 use crate::clock::{Clock, Timer};
+use crate::destination::Destinations;
 use crate::event::SessionId;
 use crate::moment::Moment;
+use crate::policy::Limits;
+use crate::queue::MessageQueue;
 use slab::Slab;
 use sojourn_core::Span;
 use sojourn_smtp::client::{Output, Step};
@@ -20,6 +23,8 @@ pub(crate) struct Sessions {
     idle: BTreeSet<SessionId>,
     /// How many wait for hosts that did not answer last time.
     probes: u32,
+    /// How many wait for an answer that is overdue.
+    overdue: u32,
     /// Empty lists, for what clients want next.
     spare: Vec<Vec<Output>>,
 }
@@ -60,7 +65,7 @@ impl Sessions {
 
     /// One that is over.
     pub(crate) fn remove(&mut self, id: SessionId) -> Session {
-        self.get(id).expect("an event names an open session");
+        self.overdue -= u32::from(self[id].is_overdue());
         self.slots.remove(id.slot()).1
     }
 
@@ -123,22 +128,76 @@ impl Sessions {
 
 /// Their time.
 impl Sessions {
-    /// Counts the time of a session's present step from now on.
-    pub(crate) fn set_deadline(&mut self, id: SessionId, idle: Span, clock: &mut Clock) {
+    /// Counts the time of a session's present step from now on; `hears` says whether its host has said
+    /// something, or is asked anew. One that takes a message bit by bit has said nothing.
+    pub(crate) fn set_deadline(
+        &mut self,
+        id: SessionId,
+        hears: bool,
+        idle: Span,
+        clock: &mut Clock,
+    ) {
+        if hears {
+            self.overdue -= u32::from(self[id].is_overdue());
+            self[id].hear(clock.now);
+        }
         if let Some(alarm) = self[id].set_deadline(clock.now, idle) {
             clock.schedule(alarm, Timer::Session(id));
         }
     }
 
-    /// The timer of a session rings: the step that its host has had its time for, if it has.
-    pub(crate) fn ring(&mut self, at: Moment, id: SessionId, clock: &mut Clock) -> Option<Step> {
-        match self.get_mut(id)?.ring(at, clock.now) {
-            Ring::Nothing => None,
-            Ring::Later(at) => {
-                clock.schedule(at, Timer::Session(id));
-                None
+    /// The timer of a session rings: the step that its host has had its time for, if it has. Where many
+    /// answers are overdue, one that is has no more time, unless the host may have a message: that
+    /// would be sent twice.
+    pub(crate) fn ring(
+        &mut self,
+        at: Moment,
+        id: SessionId,
+        limits: &Limits,
+        clock: &mut Clock,
+    ) -> Option<Step> {
+        let ring = self.get_mut(id)?.ring(at, clock.now);
+        self.overdue += u32::from(matches!(ring, Ring::Overdue(_)));
+        let few = self.overdue <= limits.share(limits.sessions);
+        match ring {
+            Ring::Nothing => return None,
+            Ring::TimeOut(step) => return Some(step),
+            Ring::Overdue(_) if !few && !self[id].client.is_sending() => {
+                return Some(self[id].step());
             }
-            Ring::TimeOut(step) => Some(step),
+            Ring::Overdue(at) | Ring::Later(at) => clock.schedule(at, Timer::Session(id)),
+        }
+        None
+    }
+
+    /// Whether there are as many as there may be. Those beyond their share whose answer is overdue do
+    /// not count, up to as many again.
+    pub(crate) fn is_full(&self, limits: &Limits) -> bool {
+        let most = limits.sessions.get();
+        let beyond = self.overdue.saturating_sub(limits.share(limits.sessions));
+        self.len() >= most.saturating_add(beyond.min(most)) as usize
+    }
+
+    /// Sessions that are for nothing but what was deleted, or is held, are not waited for long.
+    pub(crate) fn free(
+        &mut self,
+        queue: &MessageQueue,
+        destinations: &Destinations,
+        limits: &Limits,
+        clock: &mut Clock,
+    ) {
+        for id in self.ids() {
+            let session = &mut self[id];
+            session.needless = match &session.state {
+                SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
+                    destinations[session.destination].queue.is_empty()
+                }
+                SessionState::Sending(it) => it.batches().all(|it| queue.is_deleted(it)),
+                _ => false,
+            };
+            if session.needless {
+                self.set_deadline(id, false, limits.idle, clock);
+            }
         }
     }
 }

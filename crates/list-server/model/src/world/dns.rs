@@ -32,8 +32,13 @@ impl Names {
     /// The answer at a time, if there is one.
     pub(super) fn answer(&self, now: Time) -> Option<Answer> {
         let hosts = |list: &[(u16, Vec<IpAddr>)]| {
+            // Hosts of separate addresses have separate providers, as far as is known.
+            let name = |address: &IpAddr| match address {
+                IpAddr::V4(it) => format!("mx.h{}.example", it.to_bits()),
+                IpAddr::V6(it) => format!("mx.h{}.example", it.to_bits()),
+            };
             let host = |(preference, addresses): &(u16, Vec<IpAddr>)| MailHost {
-                name: "mx.example".into(),
+                name: addresses.first().map_or_else(String::new, name).into(),
                 preference: *preference,
                 addresses: addresses.clone(),
             };

@@ -1,8 +1,8 @@
 //! Worlds, lists and policies drawn from a seed.
 
-use crate::address;
 use crate::server::{Host, Personality, odd};
 use crate::world::{Names, World};
+use crate::{address, limit};
 use sojourn_core::parameters::{Check, Parameters, defaults};
 use sojourn_core::{Span, Stream, Streams, Time};
 use sojourn_mail_engine::policy::{
@@ -95,12 +95,8 @@ pub(crate) fn config(seed: u64) -> Config {
 /// A third of the domains want few sessions, or few transactions a minute, or both.
 fn limited(seed: u64) -> Vec<DomainLimits> {
     let stream = &mut Streams::new(seed, 0).stream("limited domains", 0);
-    let mut some = |of: &[u32]| pick(stream, of).try_into().ok();
-    let draw = |n| DomainLimits {
-        name: format!("D{n}.example"),
-        sessions: some(&[0, 1, 2]),
-        per_minute: some(&[0, 6, 60]),
-    };
+    let mut some = |of: &[u32]| pick(stream, of);
+    let draw = |n| limit(&format!("D{n}.example"), some(&[0, 1, 2]), some(&[0, 6, 60]));
     let drawn: Vec<_> = (0..12).step_by(3).map(draw).collect();
     drawn.into_iter().filter(|it| it.check().is_ok()).collect()
 }

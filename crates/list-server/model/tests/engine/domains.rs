@@ -1,7 +1,7 @@
 //! What domains are sent, watched from the commands alone.
 
 use sojourn_core::Time;
-use sojourn_mail_engine::policy::DomainLimits;
+use sojourn_mail_engine::policy::{DomainLimits, RollUp};
 use sojourn_mail_engine::{Config, SessionId};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct Domains {
 }
 
 fn limits<'a>(config: &'a Config, domain: &str) -> Option<&'a DomainLimits> {
-    config.domain.iter().find(|it| it.is_for(domain))
+    config.domain.iter().find(|it| it.is_for(RollUp::Domain, domain))
 }
 
 impl Domains {

@@ -2,11 +2,11 @@
 
 use crate::server::Personality;
 use crate::world::World;
-use crate::{add, config, people, seconds, taken};
+use crate::{add, config, limit, people, seconds, taken};
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::Entry;
-use sojourn_mail_engine::policy::{DomainLimits, SplitKind};
+use sojourn_mail_engine::policy::SplitKind;
 
 /// A host that serves two at a time is soon given two, and is never taken for dead.
 #[test]
@@ -80,8 +80,7 @@ fn a_place_that_others_want_is_given_up() {
 fn transactions_of_a_domain_keep_their_distance() {
     let mut config = config();
     config.split = SplitKind::Each(defaults());
-    let per_minute = Some(30.try_into().unwrap());
-    config.domain = vec![DomainLimits { name: "Slow.example".into(), sessions: None, per_minute }];
+    config.domain = vec![limit("Slow.example", 0, 30)];
     let mut world = World::new(config, 1);
     add(&mut world, "slow.example", Personality::Fast);
     add(&mut world, "fast.example", Personality::Fast);
@@ -101,8 +100,7 @@ fn transactions_of_a_domain_keep_their_distance() {
 fn a_long_way_from_one_transaction_to_the_next() {
     let mut config = config();
     config.split = SplitKind::Each(defaults());
-    let per_minute = Some(1.try_into().unwrap());
-    config.domain = vec![DomainLimits { name: "a.example".into(), sessions: None, per_minute }];
+    config.domain = vec![limit("a.example", 0, 1)];
     let mut world = World::new(config, 1);
     add(&mut world, "a.example", Personality::Fast);
     let list = people(3, "a.example");
@@ -121,8 +119,7 @@ fn who_has_to_wait_for_the_next_transaction_keeps_no_place() {
     let mut config = config();
     config.split = SplitKind::Each(defaults());
     config.limits.sessions = 1.try_into().unwrap();
-    let per_minute = Some(60.try_into().unwrap());
-    config.domain = vec![DomainLimits { name: "slow.example".into(), sessions: None, per_minute }];
+    config.domain = vec![limit("slow.example", 0, 60)];
     let mut world = World::new(config, 1);
     add(&mut world, "slow.example", Personality::Fast);
     add(&mut world, "fast.example", Personality::Fast);
@@ -139,8 +136,7 @@ fn who_has_to_wait_for_the_next_transaction_keeps_no_place() {
 fn a_pace_is_not_forgotten_with_its_domain() {
     let mut config = config();
     config.limits.remembered = 1.try_into().unwrap();
-    let per_minute = Some(1.try_into().unwrap());
-    config.domain = vec![DomainLimits { name: "slow.example".into(), sessions: None, per_minute }];
+    config.domain = vec![limit("slow.example", 0, 1)];
     let mut world = World::new(config, 1);
     let names = ["slow.example", "a.example", "b.example", "c.example", "d.example"];
     for name in names {
@@ -160,8 +156,7 @@ fn a_pace_is_not_forgotten_with_its_domain() {
 fn a_domain_has_no_more_sessions_than_it_wants() {
     let mut config = config();
     config.split = SplitKind::Each(defaults());
-    let sessions = Some(1.try_into().unwrap());
-    config.domain = vec![DomainLimits { name: "one.example".into(), sessions, per_minute: None }];
+    config.domain = vec![limit("one.example", 1, 0)];
     let mut world = World::new(config, 1);
     add(&mut world, "one.example", Personality::Fast);
     add(&mut world, "many.example", Personality::Fast);

@@ -15,14 +15,17 @@ mod outcomes;
 mod own_hosts;
 mod pipeline;
 mod server;
+mod shaping;
 mod spool;
 mod stragglers;
+mod tarpits;
 mod world;
 
 use server::{Host, Personality};
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::Config;
+use sojourn_mail_engine::policy::{DomainLimits, RollUp};
 use std::net::{IpAddr, Ipv4Addr};
 use world::{Names, World};
 
@@ -53,6 +56,13 @@ fn add_with(world: &mut World, domain: &str, personality: Personality, chunking:
     world.add_host(host, Host::new(personality, Span::from_ms(40), true, chunking));
     world.say(domain.into(), Names::Hosts(vec![(10, vec![host])]));
     host
+}
+
+/// Limits of a domain; 0 is none.
+fn limit(name: &str, sessions: u32, per_minute: u32) -> DomainLimits {
+    let (sessions, per_minute) = (sessions.try_into().ok(), per_minute.try_into().ok());
+    let (name, by) = (name.into(), RollUp::Domain);
+    DomainLimits { name, by, sessions, per_minute, per_session: None }
 }
 
 /// `n` recipients at `domain`: `r0@domain`, `r1@domain`, ...

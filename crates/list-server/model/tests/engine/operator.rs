@@ -1,7 +1,7 @@
 //! An operator holds, releases, deletes, flushes and requeues.
 
 use crate::world::{Crash, World};
-use crate::{Personality, add, chance, config, people, seconds, taken};
+use crate::{Personality, add, chance, config, limit, people, seconds, taken};
 use sojourn_core::{Span, Streams, Time};
 use sojourn_mail_engine::{Entry, MessageId, Operation, RecipientIndex, Selection, Task};
 use std::collections::BTreeMap;
@@ -162,11 +162,7 @@ fn another_limit() {
     let mut world = World::new(each.clone(), 1);
     add(&mut world, "x.example", Personality::Slow);
     world.submit(seconds(1), 1, &people(300, "x.example"));
-    let limited = sojourn_mail_engine::policy::DomainLimits {
-        name: "x.example".into(),
-        sessions: None,
-        per_minute: Some(6.try_into().unwrap()),
-    };
+    let limited = limit("x.example", 0, 6);
     world.configure(seconds(60), sojourn_mail_engine::Config { domain: vec![limited], ..each });
     world.run_to_the_end(seconds(86_400));
     let mut times: Vec<Time> = world.taken.values().map(|taken| taken[0].0).collect();

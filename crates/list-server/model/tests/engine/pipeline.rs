@@ -2,7 +2,7 @@
 
 use crate::server::Personality;
 use crate::world::World;
-use crate::{add_with, config, people, seconds, taken};
+use crate::{add_with, config, limit, people, seconds, taken};
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{Config, Entry, Outcome};
 
@@ -150,11 +150,7 @@ fn a_host_that_breaks_off() {
 #[test]
 fn a_limit_by_the_minute_holds() {
     let mut config = verp();
-    config.domain = vec![sojourn_mail_engine::policy::DomainLimits {
-        name: "there.example".into(),
-        sessions: None,
-        per_minute: Some(60.try_into().unwrap()),
-    }];
+    config.domain = vec![limit("there.example", 0, 60)];
     let (last, _) = last(config, 20, Personality::Fast);
     assert!(last >= seconds(19), "{last}");
 }

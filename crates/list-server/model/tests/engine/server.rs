@@ -15,6 +15,8 @@ pub(crate) enum Personality {
     HungGreeting,
     /// Says nothing from RCPT on.
     HungRcpt,
+    /// Takes the message and says nothing.
+    HungDot,
     /// Refuses connections.
     Refused,
     /// Refuses connections until a time.
@@ -27,6 +29,8 @@ pub(crate) enum Personality {
     TooMany(u32),
     /// 421 above so many connections.
     Busy(u32),
+    /// 451 4.7.1 for transactions above so many that it took or refused within a minute.
+    Throttled(u32),
     /// 550 for recipients whose name ends with an odd digit.
     UnknownUsers,
     /// Closes the connection in mid-message, so many times.
@@ -57,6 +61,10 @@ pub(crate) struct Host {
     pub(crate) refusals: usize,
     resets: u32,
     seen: BTreeMap<String, Time>,
+    /// When transactions began.
+    pub(crate) begun: Vec<Time>,
+    /// The most connections at a time.
+    pub(crate) most_open: u32,
 }
 
 impl Host {
@@ -77,10 +85,13 @@ impl Host {
             refusals: 0,
             resets: 0,
             seen: BTreeMap::new(),
+            begun: Vec::new(),
+            most_open: 0,
         }
     }
 
     fn greet(&mut self, connections: u32) -> Act {
+        self.most_open = self.most_open.max(connections);
         match self.personality {
             Personality::HungGreeting => return Act::Hang,
             Personality::Busy(most) if connections > most => {
@@ -93,6 +104,11 @@ impl Host {
         Act::Usual
     }
 
+    fn mail(&mut self, now: Time) -> Act {
+        self.begun.push(now);
+        Act::Usual
+    }
+
     fn rcpt(&mut self, recipient: &str, view: &SessionView) -> Act {
         match self.personality {
             Personality::HungRcpt => return Act::Hang,
@@ -100,6 +116,12 @@ impl Host {
                 let first = *self.seen.entry(recipient.to_owned()).or_insert(view.now);
                 if view.now < first + delay {
                     return Act::Say("450 4.7.1 greylisted, come back later");
+                }
+            }
+            Personality::Throttled(most) => {
+                let is_late = |it: &&Time| view.now - **it < Span::from_s(60);
+                if self.begun.iter().rev().take_while(is_late).count() > most as usize {
+                    return Act::Say("451 4.7.1 too many messages, slow down");
                 }
             }
             Personality::TooMany(most) if view.recipients >= most => {
@@ -124,6 +146,7 @@ impl Host {
                 self.resets += 1;
                 Act::TakeThenClose
             }
+            Personality::HungDot => Act::Hang,
             Personality::OneMessage => Act::UsualThenClose("421 4.3.2 that was all"),
             _ => Act::Usual,
         }
@@ -170,6 +193,7 @@ impl sojourn_mail_model::world::Host for Host {
             Step::Ehlo if self.personality == Personality::Old => Act::Say("502 what?"),
             Step::Rcpt(recipient) => self.rcpt(recipient, view),
             Step::Data if view.recipients == 0 && self.chunking => Act::Say("554 no recipients"),
+            Step::Mail => self.mail(view.now),
             Step::Dot => self.dot(),
             _ => Act::Usual,
         }

@@ -80,6 +80,20 @@ pub fn reload(path: &Path, config: &str, text: &str) -> Result<Vec<String>, AskE
     }
 }
 
+/// The limits that a domain has in the server with the spool at `path`, as a list in JSON; empty where
+/// there was no mail for the domain lately.
+///
+/// # Errors
+///
+/// There is no server, or it refuses.
+pub fn shaping(path: &Path, domain: &str) -> Result<String, AskError> {
+    match ask(path, &Request::Shaping(domain.to_owned()))? {
+        Some(Answer::Shaping(limits)) => Ok(limits.to_string()),
+        Some(answer) => Err(unexpected(answer)),
+        None => Err(AskError::NoServer(path.to_owned())),
+    }
+}
+
 fn unexpected(answer: Answer) -> AskError {
     AskError::Refused(match answer {
         Answer::Refused(why) => why,

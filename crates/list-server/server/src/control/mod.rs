@@ -6,7 +6,8 @@ mod ask;
 mod protocol;
 mod serve;
 
-pub use ask::{AskError, operate, reload};
+pub use ask::{AskError, operate, reload, shaping};
+pub(crate) use protocol::limits;
 pub(crate) use serve::{Control, Reload};
 
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! The lines of the socket.
 
 use serde_json::{Value, json};
-use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
+use sojourn_mail_engine::{Counts, MessageId, Operation, Selection, Shaping};
 use sojourn_smtp::Address;
 
 /// What is asked.
@@ -11,6 +11,8 @@ pub(super) enum Request {
     /// To take on its configuration anew, which the asker believes to be this file, of this text: the
     /// server may have no right to read it.
     Reload(String, String),
+    /// The limits of a domain.
+    Shaping(String),
 }
 
 const OPERATIONS: [(&str, Operation); 6] = [
@@ -27,6 +29,9 @@ impl Request {
         let (operation, selection) = match self {
             Request::Reload(config, text) => {
                 return json!({"do": "reload", "config": config, "text": text}).to_string();
+            }
+            Request::Shaping(domain) => {
+                return json!({"do": "shaping", "domain": domain}).to_string();
             }
             Request::Operate(operation, selection) => (operation, selection),
         };
@@ -51,6 +56,10 @@ impl Request {
             let (config, text) = given.ok_or("no \"config\", or no \"text\" of it")?;
             return Ok(Request::Reload(config, text));
         }
+        if name == "shaping" {
+            let domain = asked["domain"].as_str().ok_or("no \"domain\"")?;
+            return Ok(Request::Shaping(domain.to_lowercase()));
+        }
         let operation = OPERATIONS.iter().find(|it| it.0 == name);
         let operation = operation.ok_or_else(|| format!("no operation {name:?}"))?.1;
         // A condition that cannot be read must not make the selection larger.
@@ -73,11 +82,12 @@ impl Request {
     }
 }
 
-/// An answer: counts, or the notices of a reload; or why it is not done.
+/// An answer: counts, the notices of a reload, or a list of limits; or why it is not done.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
     Done(Counts),
     Reloaded(Vec<String>),
+    Shaping(Value),
     Refused(String),
 }
 
@@ -88,6 +98,7 @@ impl Answer {
                 json!({"messages": messages, "recipients": recipients, "under_way": under_way})
             }
             Answer::Reloaded(notices) => json!({"notices": notices}),
+            Answer::Shaping(limits) => json!({"shaping": limits}),
             Answer::Refused(why) => json!({"error": why}),
         };
         line.to_string()
@@ -102,6 +113,9 @@ impl Answer {
             let notices = notices.iter().filter_map(|it| it.as_str().map(str::to_owned));
             return Ok(Answer::Reloaded(notices.collect()));
         }
+        if told["shaping"].is_array() {
+            return Ok(Answer::Shaping(told["shaping"].clone()));
+        }
         let count = |key: &str| told[key].as_u64().ok_or_else(|| format!("{key}: no number"));
         Ok(Answer::Done(Counts {
             messages: count("messages")?,
@@ -109,6 +123,22 @@ impl Answer {
             under_way: count("under_way")?,
         }))
     }
+}
+
+/// Limits as JSON.
+pub(crate) fn limits(all: &[Shaping]) -> Value {
+    let line = |it: &Shaping| {
+        json!({
+            "by": it.by.to_string(),
+            "name": &*it.name,
+            "open": it.open,
+            "sessions": it.sessions,
+            "per_minute": it.per_minute,
+            "per_session": it.per_session,
+            "slowed": it.slowed,
+        })
+    };
+    all.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -129,6 +159,8 @@ mod tests {
         }
         let reload = Request::Reload("/etc/lists.toml".into(), "[mail]\n".into());
         assert_eq!(Request::read(reload.write().as_bytes()), Ok(reload));
+        let shaping = Request::Shaping("x.example".into());
+        assert_eq!(Request::read(shaping.write().as_bytes()), Ok(shaping));
     }
 
     /// What is wrong with a condition never leads to a larger selection.
@@ -157,6 +189,7 @@ mod tests {
         for answer in [
             Answer::Done(counts),
             Answer::Reloaded(vec!["fewer sessions".into()]),
+            Answer::Shaping(json!([{"by": "domain"}])),
             Answer::Refused("no".into()),
         ] {
             assert_eq!(Answer::read(answer.write().as_bytes()), Ok(answer));

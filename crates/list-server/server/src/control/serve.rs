@@ -1,6 +1,6 @@
 //! The end of the socket at which the owner of a spool answers.
 
-use super::protocol::{Answer, Request};
+use super::protocol::{Answer, Request, limits};
 use super::{LONGEST, beside, short};
 use crate::delivery::server::DeliveryServer;
 use nix::unistd::{Uid, geteuid};
@@ -111,6 +111,10 @@ async fn answer(
                 Err(why) => Answer::Refused(why.to_string()),
             }
         }
+        Request::Shaping(domain) => match delivery.shaping(Some(domain)).await {
+            Ok(all) => Answer::Shaping(limits(&all)),
+            Err(why) => Answer::Refused(why.to_string()),
+        },
         Request::Reload(config, text) => {
             let done = spawn_blocking(move || match reload.get() {
                 Some(reload) => reload(&config, &text),

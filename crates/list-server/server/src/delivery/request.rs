@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use bytes::Bytes;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{
-    Counts, Event, MessageId, Operation, RecipientIndex, Selection, SessionId,
+    Counts, Event, MessageId, Operation, RecipientIndex, Selection, SessionId, Shaping,
 };
 use sojourn_mail_spool::SpoolError;
 use sojourn_smtp::client::Step;
@@ -20,6 +20,8 @@ use tokio::sync::oneshot;
 pub(crate) enum Request {
     Submit(Mail, oneshot::Sender<Result<MessageId, Refused>>),
     Count(oneshot::Sender<Sessions>),
+    /// The limits of a domain; of none, all that are in use.
+    Shaping(Option<String>, oneshot::Sender<Vec<Shaping>>),
     ReturnPaths(ReturnPaths),
     /// What an operator wants done with recipients that wait.
     Operate(Operation, Selection, oneshot::Sender<Counts>),

@@ -12,7 +12,7 @@ use crate::event::Observer;
 use crate::event::unix_ms;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::return_path::ReturnPaths;
-use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
+use sojourn_mail_engine::{Counts, MessageId, Operation, Selection, Shaping};
 use sojourn_mail_spool::{Reserve, SpoolError, octets};
 use std::fmt;
 use std::num::NonZero;
@@ -230,6 +230,18 @@ impl DeliveryServer {
         self.requests.send(Request::Count(answer)).await.map_err(|_| Refused::Stopped)?;
         answered.await.map_err(|_| Refused::Stopped)
     }
+
+    /// The limits of a domain that there was mail for lately; of none, all limits that are in use.
+    ///
+    /// # Errors
+    ///
+    /// The server has stopped.
+    pub(crate) async fn shaping(&self, domain: Option<String>) -> Result<Vec<Shaping>, Refused> {
+        let (answer, answered) = oneshot::channel();
+        let request = Request::Shaping(domain, answer);
+        self.requests.send(request).await.map_err(|_| Refused::Stopped)?;
+        answered.await.map_err(|_| Refused::Stopped)
+    }
 }
 
 impl fmt::Debug for ServerHandle {
@@ -254,17 +266,18 @@ impl ServerHandle {
     }
 }
 
-/// Raises the number of files that the process may have open; where that is too low, there are
-/// fewer sessions, and a notice is returned.
+/// Raises the number of files that the process may have open: each session has one, and as many
+/// sessions more may wait for overdue answers. Where that is too low, there are fewer sessions, and a
+/// notice is returned.
 fn fit_sessions(settings: &mut Settings) -> Option<String> {
     let sessions = &mut settings.mail.limits.sessions;
     let beside = OTHER_FILES + dns::QUESTIONS as u64;
-    let wanted = u64::from(sessions.get()) + beside;
+    let wanted = 2 * u64::from(sessions.get()) + beside;
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
     if files >= wanted {
         return None;
     }
-    let fits = u32::try_from(files.saturating_sub(beside)).unwrap_or(u32::MAX).max(1);
+    let fits = u32::try_from(files.saturating_sub(beside) / 2).unwrap_or(u32::MAX).max(1);
     let asked = std::mem::replace(sessions, fits.try_into().expect("at least 1"));
     Some(format!(
         "this process may have {files} files open, which is enough for {fits} sessions and not \

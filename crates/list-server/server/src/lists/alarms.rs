@@ -1,12 +1,11 @@
 //! Failures that are no subscriber's fault: an alarm, where they exceed a share of what a provider
 //! was sent in a day.
 
-use sojourn_mail_engine::Relay;
 use sojourn_mail_engine::bounce::{Fault, Rule};
+use sojourn_mail_engine::{Relay, provider};
 use sojourn_smtp::plain;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Providers whose mail is counted, and domains whose provider is known. Where there are more, the
@@ -78,14 +77,10 @@ impl Alarms {
     pub(crate) fn provider(&mut self, domain: &str, relay: Option<&Relay>) -> Arc<str> {
         let known = self.of_domain.get(domain);
         let Some(relay) = relay else { return known.map_or(domain.into(), Arc::clone) };
-        let name = relay.name.trim_end_matches('.');
-        let is_name = !name.starts_with('[') && name.parse::<IpAddr>().is_err();
-        let provider = psl::domain_str(name).filter(|_| is_name);
-        if let Some(known) = known.filter(|it| provider == Some(it)) {
-            return Arc::clone(known);
+        let provider = provider(&relay.name, relay.address);
+        if known == Some(&provider) {
+            return provider;
         }
-        let provider: Arc<str> =
-            provider.map_or_else(|| relay.address.to_string().into(), Arc::from);
         if self.of_domain.len() >= DOMAINS {
             self.of_domain.clear();
         }

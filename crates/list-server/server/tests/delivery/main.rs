@@ -7,5 +7,6 @@ mod ipv6;
 mod limits;
 mod sink;
 mod stops;
+mod tarpits;
 mod troubles;
 mod world;

@@ -8,7 +8,8 @@ pub use super::retry::backoff::Backoff;
 pub use super::retry::fixed::Fixed;
 pub use super::retry::prompt::Prompt;
 
-use sojourn_core::{Span, variants};
+use sojourn_core::random::mix;
+use sojourn_core::{Span, Streams, variants};
 
 variants! {
     /// When to try again.
@@ -78,4 +79,10 @@ fn check(waits: &[(&str, Span)]) -> Result<(), sojourn_core::parameters::Refusal
         return Err(Refusal::of(&span, expected).under(key));
     }
     Ok(())
+}
+
+/// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
+pub(crate) fn chance(streams: &Streams, purpose: &str, entity: u32, times: u32) -> f64 {
+    let key = mix(entity.into()) ^ u64::from(times);
+    streams.stream(purpose, key).uniform()
 }

@@ -187,6 +187,9 @@ impl Driver {
             Request::Configure(new, answer) => drop(answer.send(self.configure(*new))),
             // Who has gone away does not want to know.
             Request::Count(answer) => drop(answer.send(self.engine.steps().collect())),
+            Request::Shaping(domain, answer) => {
+                drop(answer.send(self.engine.shaping(domain.as_deref())));
+            }
             Request::Stop => {
                 self.soon.push_back(Event::Stop);
                 return Some(Instant::now() + self.grace);

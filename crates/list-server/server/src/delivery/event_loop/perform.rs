@@ -160,6 +160,9 @@ impl Driver {
             Entry::DomainDown(domain, until, reason) => {
                 ServerEvent::DomainDown(domain, self.epoch.unix_ms(*until), reason)
             }
+            Entry::Slowed(provider, per_minute, reason) => {
+                ServerEvent::Slowed { provider, per_minute: *per_minute, reason }
+            }
             Entry::Operated(..) => return,
             Entry::NotPersisted(why) => ServerEvent::Trouble(why),
         };

@@ -16,6 +16,7 @@ use hyper::header::AUTHORIZATION;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use sojourn_mail_engine::Shaping;
 use sojourn_smtp::server::Stage;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -36,9 +37,12 @@ pub(crate) struct Site {
 }
 
 /// Who is connected.
+#[derive(Default)]
 pub(super) struct Crowd {
     pub(super) delivering: Sessions,
     pub(super) reception: usize,
+    /// Limits that are in use.
+    pub(super) shaping: Vec<Shaping>,
 }
 
 /// Connections at once. Half of them may follow events: these stay.
@@ -97,13 +101,14 @@ async fn tick(shared: &Shared) {
 impl Shared {
     /// Who is connected; nothing when the engine does not answer.
     async fn crowd(&self) -> Option<Crowd> {
-        let delivering = timeout(ANSWER, self.site.delivery.sessions()).await.ok()?.ok()?;
-        Some(Crowd { delivering, reception: (self.site.reception)() })
+        let delivery = &self.site.delivery;
+        let delivering = timeout(ANSWER, delivery.sessions()).await.ok()?.ok()?;
+        let shaping = timeout(ANSWER, delivery.shaping(None)).await.ok()?.ok()?;
+        Some(Crowd { delivering, reception: (self.site.reception)(), shaping })
     }
 
     async fn state(&self, bins: usize) -> String {
-        let refused = Crowd { delivering: Sessions::default(), reception: 0 };
-        let crowd = self.crowd().await.unwrap_or(refused);
+        let crowd = self.crowd().await.unwrap_or_default();
         self.site.board.state(&crowd, bins).to_string()
     }
 
@@ -161,8 +166,7 @@ async fn answer(
             response(StatusCode::OK, "text/event-stream", POLICY, BodyExt::boxed_unsync(body))
         }
         "/metrics" => {
-            let refused = Crowd { delivering: Sessions::default(), reception: 0 };
-            let crowd = shared.crowd().await.unwrap_or(refused);
+            let crowd = shared.crowd().await.unwrap_or_default();
             let kind = "text/plain; version=0.0.4; charset=utf-8";
             respond(StatusCode::OK, kind, shared.site.board.metrics(&crowd))
         }

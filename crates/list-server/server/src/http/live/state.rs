@@ -3,6 +3,7 @@
 use super::board::{Board, Known};
 use super::series::Series;
 use super::site::Crowd;
+use crate::control::limits;
 use crate::event::unix_ms;
 use crate::lists::alarms::Alarm;
 use serde_json::{Value, json};
@@ -58,6 +59,7 @@ impl Board {
             "slowest": slowest(known),
             "stragglers": stragglers(known),
             "down": down(known),
+            "shaping": limits(&crowd.shaping[..crowd.shaping.len().min(LINES)]),
             "alarms": alarms(known),
             "errors": errors(known),
             "seconds": series(&known.seconds, bins),

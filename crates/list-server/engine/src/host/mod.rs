@@ -1,5 +1,8 @@
 //! Hosts: what is known of each address, shared by all domains whose mail goes there.
 
+mod network;
+
+use self::network::Network;
 use crate::event::MailHost;
 use crate::ids::{DestinationId, HostId, NetworkId};
 use crate::moment::Moment;
@@ -13,48 +16,40 @@ use std::sync::Arc;
 
 /// One address that takes mail.
 #[derive(Debug)]
-pub(super) struct Host {
-    pub(super) address: IpAddr,
-    pub(super) network: NetworkId,
+pub(crate) struct Host {
+    pub(crate) address: IpAddr,
+    pub(crate) network: NetworkId,
     /// Destinations whose mail goes here.
-    pub(super) routed: u32,
+    pub(crate) routed: u32,
     /// All its sessions, and those of them that it has greeted.
-    pub(super) sessions: u32,
-    pub(super) established: u32,
+    pub(crate) sessions: u32,
+    pub(crate) established: u32,
     /// Failures in a row since it last answered a transaction, when the first was, and until when
     /// it is left alone.
-    pub(super) failures: u32,
-    pub(super) first_failure: Moment,
-    pub(super) down_until: Moment,
-    /// Sessions that it is given, as far as is known.
+    pub(crate) failures: u32,
+    pub(crate) first_failure: Moment,
+    pub(crate) down_until: Moment,
+    /// Sessions that it is given, as far as is known, and the most that one of its destinations may
+    /// have.
     allowed: u32,
+    most: u32,
     successes: u32,
     /// A number that it refused to exceed, and until when that is believed.
     ceiling: (u32, Moment),
     /// Whether its TLS did not work when it was tried.
-    pub(super) tls_broken: bool,
+    pub(crate) tls_broken: bool,
     /// Whether it broke off a transaction that was begun before the one before it was answered, and
     /// so gets one after the other.
-    pub(super) no_pipelining: bool,
+    pub(crate) no_pipelining: bool,
     /// Whether it takes transactions whole, commands and message together (PIPELINING, CHUNKING).
-    pub(super) takes_whole: bool,
+    pub(crate) takes_whole: bool,
     /// Destinations that want a session here.
-    pub(super) line: VecDeque<DestinationId>,
-}
-
-/// Addresses that are near each other.
-#[derive(Debug, Default)]
-pub(super) struct Network {
-    /// Its hosts that are known.
-    hosts: u32,
-    pub(super) sessions: u32,
-    /// Destinations that want a session here.
-    pub(super) line: VecDeque<DestinationId>,
+    pub(crate) line: VecDeque<DestinationId>,
 }
 
 /// Whether a host can have one more session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HostCapacity {
+pub(crate) enum HostCapacity {
     Free,
     Full,
     /// It is left alone until this time.
@@ -63,15 +58,15 @@ pub(super) enum HostCapacity {
 
 /// A host that takes a destination's mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Route {
-    pub(super) preference: u16,
-    pub(super) host: HostId,
-    pub(super) name: Arc<str>,
+pub(crate) struct Route {
+    pub(crate) preference: u16,
+    pub(crate) host: HostId,
+    pub(crate) name: Arc<str>,
 }
 
 /// What stands between a destination and one more session.
 #[derive(Debug)]
-pub(super) enum Choice {
+pub(crate) enum Choice {
     Host(HostId, Arc<str>),
     /// All hosts of the best preference that answers have their limit.
     HostFull(HostId),
@@ -84,9 +79,9 @@ pub(super) enum Choice {
 
 /// All hosts, numbered as they become known; the id of one that is forgotten is given again.
 #[derive(Debug, Default)]
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     list: Table<HostId, Host>,
-    pub(super) networks: Table<NetworkId, Network>,
+    pub(crate) networks: Table<NetworkId, Network>,
     by_address: BTreeMap<IpAddr, HostId>,
     by_prefix: BTreeMap<IpAddr, NetworkId>,
     free: Vec<HostId>,
@@ -117,7 +112,7 @@ impl Hosts {
         let network = *self
             .by_prefix
             .entry(network_of(address))
-            .or_insert_with(|| self.networks.place(&mut self.free_networks, Network::default()));
+            .or_insert_with(|| self.networks.place(&mut self.free_networks, Network::new(limits)));
         self.networks[network].hosts += 1;
         let host = Host {
             address,
@@ -129,6 +124,7 @@ impl Hosts {
             first_failure: Moment::ZERO,
             down_until: Moment::ZERO,
             allowed: limits.initial.get(),
+            most: limits.destination.get(),
             successes: 0,
             ceiling: (u32::MAX, Moment::ZERO),
             tls_broken: false,
@@ -143,7 +139,7 @@ impl Hosts {
 
     /// The routes to `hosts`, which are retained from now on: by preference, those of one preference
     /// in the order of their chances (RFC 5321 section 5.1).
-    pub(super) fn route_to(
+    pub(crate) fn route_to(
         &mut self,
         hosts: Vec<MailHost>,
         limits: &Limits,
@@ -166,7 +162,7 @@ impl Hosts {
     }
 
     /// A destination's mail does not go this way any more.
-    pub(super) fn release(&mut self, routes: &[Route]) {
+    pub(crate) fn release(&mut self, routes: &[Route]) {
         for route in routes {
             self.list[route.host].routed -= 1;
         }
@@ -175,13 +171,7 @@ impl Hosts {
     /// The host for one more session, where `may_probe` says whether one that did not answer last
     /// time may be tried. One of a worse preference is tried only when all better ones do not answer,
     /// never because of this server's limits.
-    pub(super) fn choose(
-        &self,
-        routes: &[Route],
-        may_probe: bool,
-        now: Moment,
-        limits: &Limits,
-    ) -> Choice {
+    pub(crate) fn choose(&self, routes: &[Route], may_probe: bool, now: Moment) -> Choice {
         let mut earliest = Moment::NEVER;
         for group in routes.chunk_by(|a, b| a.preference == b.preference) {
             let mut blocked = None;
@@ -191,7 +181,7 @@ impl Hosts {
                 match host.room(now) {
                     HostCapacity::Down(until) => earliest = earliest.min(until),
                     HostCapacity::Full => blocked = Some(Choice::HostFull(id)),
-                    HostCapacity::Free if network.sessions >= limits.network.get() => {
+                    HostCapacity::Free if network.is_full() => {
                         blocked = Some(Choice::NetworkFull(host.network));
                     }
                     HostCapacity::Free if host.failures > 0 && !may_probe => {
@@ -208,39 +198,53 @@ impl Hosts {
     }
 
     /// One session more is open with a host.
-    pub(super) fn add_session(&mut self, id: HostId) {
+    pub(crate) fn add_session(&mut self, id: HostId) {
         let host = &mut self.list[id];
         host.sessions += 1;
         self.networks[host.network].sessions += 1;
     }
 
-    /// One less is; whether the host had greeted it.
-    pub(super) fn remove_session(&mut self, id: HostId, was_greeted: bool) {
+    /// One less is; whether the host had greeted it, and whether its answer is overdue.
+    pub(crate) fn remove_session(&mut self, id: HostId, was_greeted: bool, is_overdue: bool) {
         let host = &mut self.list[id];
         host.sessions -= 1;
         host.established -= u32::from(was_greeted);
-        self.networks[host.network].sessions -= 1;
+        self.networks[host.network].remove_session(is_overdue);
+    }
+
+    /// A transaction was answered; whether more sessions fit than before, with the host or in its
+    /// network.
+    pub(crate) fn answered(&mut self, id: HostId, now: Moment, limits: &Limits) -> bool {
+        let host = &mut self.list[id];
+        let fits = self.networks[host.network].answered(limits);
+        host.answered(now) || fits
+    }
+
+    /// Destinations that want a session in a host's network.
+    pub(crate) fn network_line(&mut self, id: HostId) -> &mut VecDeque<DestinationId> {
+        &mut self.networks[self.list[id].network].line
     }
 
     /// Whether one of these takes transactions whole.
-    pub(super) fn takes_whole(&self, routes: &[Route]) -> bool {
+    pub(crate) fn takes_whole(&self, routes: &[Route]) -> bool {
         routes.iter().any(|route| self.list[route.host].takes_whole)
     }
 
     /// Whether another destination than this one wants a session with a host, or in its network.
-    pub(super) fn has_other_in_line(&self, id: HostId, destination: DestinationId) -> bool {
+    pub(crate) fn has_other_in_line(&self, id: HostId, destination: DestinationId) -> bool {
         let host = &self.list[id];
         let lines = host.line.iter().chain(&self.networks[host.network].line);
         lines.into_iter().any(|&other| other != destination)
     }
 
     /// None is given more sessions than are set now.
-    pub(super) fn set_limits(&mut self, limits: &Limits) {
+    pub(crate) fn set_limits(&mut self, limits: &Limits) {
         self.list.values_mut().for_each(|host| host.set_limits(limits));
+        self.networks.values_mut().for_each(|it| it.set_limits(limits));
     }
 
     /// How many are known.
-    pub(super) fn known(&self) -> usize {
+    pub(crate) fn known(&self) -> usize {
         self.by_address.len()
     }
 
@@ -267,25 +271,35 @@ impl Hosts {
     }
 }
 
-/// The network that an address is in.
+/// The network that an address is in. One customer may have 48 bits of IPv6.
 fn network_of(address: IpAddr) -> IpAddr {
-    prefix(address, 24, 64)
+    prefix(address, 24, 48)
 }
 
 impl Host {
     fn set_limits(&mut self, limits: &Limits) {
-        self.allowed = self.allowed.min(limits.destination.get());
+        self.most = limits.destination.get();
+        self.allowed = self.allowed.min(self.most);
+    }
+
+    /// A destination may have so many sessions, as an operator who knows the host has set: it is given
+    /// them at once, unless it refused or did not answer.
+    pub(crate) fn allow(&mut self, sessions: u32) {
+        self.most = self.most.max(sessions);
+        if self.failures == 0 && self.ceiling.0 == u32::MAX {
+            self.allowed = self.allowed.max(sessions);
+        }
     }
 
     /// How a session with it turns to TLS: what was tried and did not work is not tried again where
     /// it need not.
-    pub(super) fn tls(&self, wanted: Tls) -> Tls {
+    pub(crate) fn tls(&self, wanted: Tls) -> Tls {
         if self.tls_broken && wanted == Tls::Opportunistic { Tls::Never } else { wanted }
     }
 
     /// Whether it can have one more session. A host that did not answer last time is given one
     /// until it answers.
-    pub(super) fn room(&self, now: Moment) -> HostCapacity {
+    pub(crate) fn room(&self, now: Moment) -> HostCapacity {
         match self.failures {
             0 if self.sessions < self.allowed => HostCapacity::Free,
             0 => HostCapacity::Full,
@@ -296,12 +310,12 @@ impl Host {
     }
 
     /// A transaction was answered; whether more sessions fit than before.
-    pub(super) fn answered(&mut self, now: Moment, limits: &Limits) -> bool {
+    fn answered(&mut self, now: Moment) -> bool {
         let recovered = std::mem::take(&mut self.failures) > 0;
         self.successes += 1;
         let (ceiling, until) = self.ceiling;
         let most = if now < until { ceiling } else { u32::MAX };
-        if self.successes < self.allowed || self.allowed >= most.min(limits.destination.get()) {
+        if self.successes < self.allowed || self.allowed >= most.min(self.most) {
             return recovered;
         }
         self.successes = 0;
@@ -310,7 +324,7 @@ impl Host {
     }
 
     /// It refused or dropped a session while it has others: as many as it greeted, and not more.
-    pub(super) fn overloaded(&mut self, now: Moment, limits: &Limits) {
+    pub(crate) fn overloaded(&mut self, now: Moment, limits: &Limits) {
         self.allowed = self.established.clamp(1, self.allowed);
         self.successes = 0;
         self.ceiling = (self.allowed, now + limits.relearn);
@@ -318,7 +332,7 @@ impl Host {
 
     /// It did not answer, and has no other session: it is left alone, and begins
     /// again with one session. How many times in a row.
-    pub(super) fn failed(&mut self, now: Moment) -> u32 {
+    pub(crate) fn failed(&mut self, now: Moment) -> u32 {
         if self.failures == 0 {
             self.first_failure = now;
         }
@@ -359,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_has_24_or_64_bits() {
+    fn a_network_has_24_or_48_bits() {
         let limits = defaults();
         let mut hosts = Hosts::default();
         let texts = [
@@ -367,32 +381,33 @@ mod tests {
             "192.0.2.255",
             "192.0.3.1",
             "2001:db8::1",
-            "2001:db8:0:0:9::",
+            "2001:db8:0:9::",
+            "2001:db8:1::",
             "192.0.2.1",
         ];
         let numbers = texts.map(|text| hosts.find_or_add(text.parse().unwrap(), &limits));
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 0].map(HostId));
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 0].map(HostId));
         let networks: Vec<_> = hosts.list.values().map(|it| it.network).collect();
-        assert_eq!(networks, [0, 0, 1, 2, 2].map(NetworkId));
+        assert_eq!(networks, [0, 0, 1, 2, 2, 3].map(NetworkId));
     }
 
     #[test]
     fn concurrency_grows_with_success_and_stays_below_a_refusal_for_a_while() {
         let (mut host, limits): (_, Limits) = (host(), defaults());
-        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO, &limits)).count(), 1);
+        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO)).count(), 1);
         assert_eq!(host.allowed, 6);
         host.established = 3;
         host.overloaded(Moment::ZERO, &limits);
-        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO, &limits)));
+        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO)));
         assert_eq!(host.allowed, 3);
         let relearnt = Moment::ZERO + limits.relearn;
-        assert_eq!((0..1000).filter(|_| host.answered(relearnt, &limits)).count(), 17);
+        assert_eq!((0..1000).filter(|_| host.answered(relearnt)).count(), 17);
         assert_eq!(host.allowed, limits.destination.get());
     }
 
     #[test]
     fn a_host_that_did_not_answer_is_probed_by_one_session() {
-        let (mut host, limits): (_, Limits) = (host(), defaults());
+        let mut host = host();
         let (now, later) = (Moment::ZERO, Moment::ZERO + Span::from_s(60));
         assert_eq!(host.failed(now), 1);
         host.down_until = later;
@@ -402,7 +417,7 @@ mod tests {
         );
         host.sessions = 1;
         assert_eq!(host.room(later), HostCapacity::Full);
-        assert!(host.answered(later, &limits));
+        assert!(host.answered(later));
         assert_eq!(host.room(later), HostCapacity::Free);
     }
 }
