@@ -11,7 +11,7 @@
 mod tests;
 
 use crate::private;
-use crate::reserve::Reserve;
+use crate::reserve::{PIECE, Reserve};
 use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{Mode, OFlags};
 use sojourn_mail_engine::{MessageId, RecipientIndex, Task};
@@ -107,7 +107,7 @@ impl Answers {
         // A part of it that is written is written over by what comes next.
         while let Err(error) = file.write_all_at(&self.bytes, self.end) {
             let is_full = matches!(error.kind(), StorageFull | QuotaExceeded);
-            if !is_full || !self.reserve.take(0) {
+            if !is_full || !self.reserve.take(PIECE, 0) {
                 return Err(self.say(&error));
             }
         }

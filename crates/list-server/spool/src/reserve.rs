@@ -21,8 +21,9 @@ const LOGS: u64 = 8 << 20;
 const NOTE: u64 = 512;
 /// Octets of a recipient's row at first.
 const ROW: u64 = 128;
-/// A write that finds the disk full takes at least so many octets of the reserve at a time.
-const PIECE: u64 = 1 << 20;
+/// A write that finds the disk full takes so many octets of the reserve, and twice as many each time
+/// that it finds it full again. A neighbour takes what is left of a piece, so pieces are small.
+pub(crate) const PIECE: u64 = 64 << 10;
 /// What writes of the database leave of the reserve: space for 65,536 answers of hosts, and for the
 /// deletion of messages.
 pub(crate) const LAST: u64 = 1 << 20;
@@ -102,18 +103,19 @@ impl Reserve {
         floor: u64,
         mut work: impl FnMut() -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
+        let mut piece = PIECE;
         loop {
             match work() {
-                Err(error) if is_full(&error) && self.take(floor) => {}
+                Err(error) if is_full(&error) && self.take(piece, floor) => piece *= 2,
                 done => return done,
             }
         }
     }
 
-    /// Takes a piece of the reserve; whether there was one.
-    pub(crate) fn take(&self, floor: u64) -> bool {
+    /// Takes a piece of the reserve, but none of its last `floor` octets; whether there was one.
+    pub(crate) fn take(&self, piece: u64, floor: u64) -> bool {
         let length = self.len();
-        let rest = length.saturating_sub(PIECE.max(length / 8)).max(floor);
+        let rest = length.saturating_sub(piece).max(floor);
         rest < length && self.cut(rest).is_ok()
     }
 

@@ -131,7 +131,9 @@ impl Honest {
 fn logins_and_bounces_get_through(here: &str) {
     const ROUNDS: u8 = 20;
     let certificate = Certificate::make();
-    let server = place(&certificate, here).start();
+    // The folder stays as long as the server, which keeps disk space there.
+    let around = place(&certificate, here);
+    let server = around.start();
     let [open, submission] = server.addresses[..] else { panic!("two") };
     let (bare, tls) = (Wire::Bare, Wire::Tls(&certificate));
     let recipient = format!("RCPT TO:<{BACK}>");
