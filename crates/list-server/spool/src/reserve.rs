@@ -57,6 +57,11 @@ impl Reserve {
         self.wanted.store(wanted, Ordering::Relaxed);
     }
 
+    /// Gives the space back, where nothing is left to be noted. If that fails, the file stays.
+    pub fn remove(&self) {
+        drop(std::fs::remove_file(&self.path));
+    }
+
     /// Whether something was taken of it that is not back.
     pub(crate) fn is_short(&self) -> bool {
         self.len() < self.wanted.load(Ordering::Relaxed)

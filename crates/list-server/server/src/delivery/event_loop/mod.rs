@@ -161,6 +161,9 @@ pub(crate) async fn run(
     if all {
         driver.answers.remove();
     }
+    if left.messages == 0 {
+        driver.reserve.remove();
+    }
     drop(spool);
     left
 }
