@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn._core import MailError, mail_shaping
+from sojourn._core import MailError, mail_address, mail_shaping
 from sojourn._internal.errors import InputError
 
 HEADS = (
@@ -62,8 +62,13 @@ def limits(domain: str, config: Path | None, spool: Path) -> list[Limit]:
         spool: the server's spool.
 
     Raises:
-        InputError: no server is at work on the spool, and there is no configuration.
+        InputError: `domain` is none; no server is at work on the spool, and there is no
+            configuration.
     """
+    try:
+        mail_address(f"x@{domain}")
+    except ValueError:
+        raise InputError(f"{domain!r} is no domain") from None
     try:
         known = [Limit(**it) for it in json.loads(mail_shaping(spool, domain))]
     except MailError as error:
@@ -78,4 +83,5 @@ def limits(domain: str, config: Path | None, spool: Path) -> list[Limit]:
 def _set(config: Path) -> list[Limit]:
     """The limits in a configuration, which is valid."""
     table = tomllib.loads(config.read_text("utf-8")).get("mail", {}).get("domain", [])
-    return [Limit(**{"by": "domain", **row}) for row in table]
+    rows = ({key: it for key, it in row.items() if it != "none"} for row in table)
+    return [Limit(**{"by": "domain", **row}) for row in rows]
