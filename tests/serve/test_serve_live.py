@@ -110,6 +110,9 @@ TAGGED = '"<img/src=x>"@[127.0.0.77]'  # nobody is there
 BLOCKED = "550 5.7.1 <img src=x> Your address is on our block list"
 
 
+LIMIT = '[[mail.domain]]\nby = "mx"\nname = "[127.0.0.78]"\nper_minute = 300\n'
+
+
 class BlockingHost(socketserver.StreamRequestHandler):
     """A host that takes mail from other senders."""
 
@@ -126,7 +129,7 @@ def test_an_alarm_names_the_provider_and_its_reply(tmp_path):
         host = stack.enter_context(socketserver.ThreadingTCPServer(("127.0.0.78", 0), BlockingHost))
         threading.Thread(target=host.serve_forever, daemon=True).start()
         stack.callback(host.shutdown)
-        server = Server(config(tmp_path, port=host.server_address[1], more=LIVE))
+        server = Server(config(tmp_path, port=host.server_address[1], more=LIVE + LIMIT))
         stack.enter_context(server)
         assert server.live is not None
         page = stack.enter_context(browser(tmp_path / "profile"))
@@ -138,10 +141,12 @@ def test_an_alarm_names_the_provider_and_its_reply(tmp_path):
             recipients = [f"s{i}@[127.0.0.78]" for i in range(12)]
             client.sendmail("news-bounces@lists.example", recipients, b"Subject: x\n\nx")
         server.await_log("alarm: provider=127.0.0.78, fault=policy: 10 of 10")
+        server.await_log("status=bounced", times=12)
         page.await_(f"!{section}.hidden")
         said = page.value(f"{section}.textContent")
         assert "127.0.0.78" in said
         assert BLOCKED in said
+        page.await_("document.getElementById('shaping').textContent.includes('300')")
         page.picture(pictures / "live-alarm.png")
         assert page.complaints == []
         address, _, token = server.live.partition("?token=")
