@@ -340,7 +340,8 @@ def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
     assert [path.name for path in (out / "rows").iterdir()] == [directory.rows(0, 0).name]
     finished = directory.rows(0, 0).stat().st_ino
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
+    # On a slow machine there is a line of progress.
+    assert (done.returncode, re.sub(r"1/2 cases, .*\n", "", done.stderr)) == (0, "")
     assert directory.rows(0, 0).stat().st_ino == finished
     assert [record.key for record in directory.ledger()] == [(0, 0), (1, 0)]
     assert pq.read_metadata(directory.rows(1, 0)).num_rows == 20000
