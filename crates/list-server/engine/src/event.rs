@@ -318,7 +318,7 @@ pub enum Entry {
     HostDown(IpAddr, Moment, Reason),
     /// A domain is tried again later.
     DomainDown(Arc<str>, Moment, Reason),
-    /// A provider asked to slow down: so many transactions begin in a minute from now on.
+    /// A provider asked to slow down. The number is how many transactions may start per minute now.
     Slowed(Arc<str>, u32, Reason),
     /// An operator did this with these recipients.
     Operated(Operation, MessageId, Arc<[RecipientIndex]>),

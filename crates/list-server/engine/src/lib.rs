@@ -255,7 +255,7 @@ impl Engine {
     }
 
     /// Counts the time of a session's present step from now on; `hears` says whether its host has said
-    /// something, or is asked anew.
+    /// something, or is asked again.
     fn set_deadline(&mut self, id: SessionId, hears: bool) {
         self.sessions.set_deadline(id, hears, self.config.limits.idle, &mut self.clock);
     }

@@ -11,7 +11,7 @@ use sojourn_smtp::client::Extensions;
 use std::num::NonZeroU32;
 
 impl Submission {
-    /// Why it is not taken over where so many recipients wait, of which `most` may, if it is not.
+    /// Why the message is refused while `waiting` recipients wait, of at most `most`.
     pub(super) fn refusal(&self, waiting: u64, most: NonZeroU32) -> Option<Refusal> {
         // One message may wait when no other does; reports of failures always may, because what
         // they are about waits for them.

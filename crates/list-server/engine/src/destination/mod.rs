@@ -139,7 +139,7 @@ impl Destination {
         recipients.div_ceil(worth).min(most)
     }
 
-    /// Its host said where its limit is: so many recipients in one transaction.
+    /// Its host took only this number of recipients in one transaction, which is its limit.
     pub(crate) fn has_taken(&mut self, recipients: usize) {
         self.most_recipients = (recipients as u32).clamp(1, self.most_recipients);
     }

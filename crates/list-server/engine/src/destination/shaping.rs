@@ -1,5 +1,5 @@
-//! Limits that destinations share: those of a domain, of a mail host or of a provider, as they are set,
-//! and the rate that a provider's replies leave.
+//! Limits that destinations share: what is set for a domain, a mail host or a provider, and the rate
+//! that a provider's replies leave.
 //!
 //! A reply that asks to slow down halves the rate at which transactions begin with its provider. Each
 //! minute without such a reply adds a tenth of the rate that was refused (AIMD, as TCP does with its
@@ -175,8 +175,8 @@ impl Shapers {
         ids.iter().map(|&id| self.list[id].open_from).max().unwrap_or(Moment::ZERO)
     }
 
-    /// Whether a session that has begun so many transactions has had all that it may have, or is one
-    /// too many since limits changed.
+    /// Whether a session has to end: it has started as many transactions as one session may, or there
+    /// are too many sessions since limits changed.
     pub(crate) fn is_spent(&self, ids: &[ShaperId], begun: u32) -> bool {
         ids.iter().map(|&id| &self.list[id].shaping).any(|it| {
             it.per_session.is_some_and(|most| begun >= most.get())

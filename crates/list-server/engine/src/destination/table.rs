@@ -50,7 +50,7 @@ impl IndexMut<DestinationId> for Destinations {
 }
 
 impl crate::Engine {
-    /// Recipients that are not at their end on stable storage, those of offered messages included.
+    /// Recipients whose end is not on stable storage yet, including those of offered messages.
     pub fn waiting(&self) -> u64 {
         self.destinations.recipients
     }

@@ -282,8 +282,8 @@ impl Host {
         self.allowed = self.allowed.min(self.most);
     }
 
-    /// A destination may have so many sessions, as an operator who knows the host has set: it is given
-    /// them at once, unless it refused or did not answer.
+    /// Allows a destination the number of sessions that an operator has set. It gets them at once, unless
+    /// its host refused or did not answer.
     pub(crate) fn allow(&mut self, sessions: u32) {
         self.most = self.most.max(sessions);
         if self.failures == 0 && self.ceiling.0 == u32::MAX {

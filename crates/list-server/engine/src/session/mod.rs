@@ -112,7 +112,7 @@ impl Session {
         })
     }
 
-    /// Its host has said something, or is asked anew.
+    /// Its host has said something, or is asked again.
     pub(super) fn hear(&mut self, now: Moment) {
         self.overdue_from = now + OVERDUE;
     }

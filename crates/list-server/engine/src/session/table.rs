@@ -129,7 +129,7 @@ impl Sessions {
 /// Their time.
 impl Sessions {
     /// Counts the time of a session's present step from now on; `hears` says whether its host has said
-    /// something, or is asked anew. One that takes a message bit by bit has said nothing.
+    /// something, or is asked again. One that takes a message bit by bit has said nothing.
     pub(crate) fn set_deadline(
         &mut self,
         id: SessionId,
