@@ -350,10 +350,12 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
             real = [deliver(f"{sessions}.{i}", "--set", few)[1] for i in range(3)]
             for percentile in ("p50", "p95"):
                 said = predicted[f"{percentile}_s"]["value"]
-                soonest = min(seconds[percentile] for seconds in real)
-                assert soonest == pytest.approx(said, rel=0.1), (sessions, percentile)
+                took = sorted(seconds[percentile] for seconds in real)
+                assert took[0] == pytest.approx(said, rel=0.1), (sessions, percentile)
+                # The least of three lies lower than one mailing does, so any of them may count.
                 low, high = one[f"{percentile}_s"]
-                assert 0.8 * said < low <= soonest <= high < 2 * said, (sessions, percentile)
+                assert 0.8 * said < low < high < 2 * said, (sessions, percentile)
+                assert any(low <= each <= high for each in took), (sessions, percentile, took)
         # Learnt from a delivery with four sessions, a wait for one is no time of name servers.
         again = command("mail", "plan", tmp_path / "4.0.log", *given, "--json").document
         assert again["now"]["predicted"]["p95_s"]["value"] == pytest.approx(said, rel=0.1)
