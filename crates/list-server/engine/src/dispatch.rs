@@ -440,7 +440,7 @@ impl Engine {
         let mut outputs = self.sessions.outputs();
         let session = &mut self.sessions[id];
         let is_first = session.client.step() == Step::Idle;
-        session.begin(batch, whole, self.clock.now);
+        session.begin(batch, named, whole, self.clock.now);
         session.client.begin(envelope, whole, &mut outputs);
         self.destinations.began(session, &mut self.clock);
         self.set_deadline(id, is_first);

@@ -119,7 +119,7 @@ impl Engine {
         }
         self.saved(batch.envelope, mark);
         let was_down = self.hosts[host].failures > 0;
-        if self.hosts.answered(host, now, &self.config.limits) {
+        if self.hosts.answered(host, now, over.named, &self.config.limits) {
             self.wake_host_line(host);
         }
         if was_down {

@@ -20,8 +20,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// So many round trips of transactions that carry one recipient each are worth another session: to
-/// set one up takes three.
-const WORTH_A_SESSION: usize = 8;
+/// set one up takes three, and sessions are set up at the same time.
+const WORTH_A_SESSION: usize = 4;
 
 /// A host that takes longer for a transaction thinks rather than being far: a window does not help
 /// there, and sessions share the thinking.

@@ -213,11 +213,17 @@ impl Hosts {
     }
 
     /// A transaction was answered; whether more sessions fit than before, with the host or in its
-    /// network.
-    pub(crate) fn answered(&mut self, id: HostId, now: Moment, limits: &Limits) -> bool {
+    /// network. `named` says whether it was for one recipient alone.
+    pub(crate) fn answered(
+        &mut self,
+        id: HostId,
+        now: Moment,
+        named: bool,
+        limits: &Limits,
+    ) -> bool {
         let host = &mut self.list[id];
         let fits = self.networks[host.network].answered(limits);
-        host.answered(now) || fits
+        host.answered(now, named) || fits
     }
 
     /// Destinations that want a session in a host's network.
@@ -310,12 +316,14 @@ impl Host {
     }
 
     /// A transaction was answered; whether more sessions fit than before.
-    fn answered(&mut self, now: Moment) -> bool {
+    fn answered(&mut self, now: Moment, named: bool) -> bool {
         let recovered = std::mem::take(&mut self.failures) > 0;
         self.successes += 1;
         let (ceiling, until) = self.ceiling;
         let most = if now < until { ceiling } else { u32::MAX };
-        if self.successes < self.allowed || self.allowed >= most.min(self.most) {
+        // One recipient's transaction takes a round trip where texts do not follow each other.
+        let enough = if named && !self.takes_whole { 1 } else { self.allowed };
+        if self.successes < enough || self.allowed >= most.min(self.most) {
             return recovered;
         }
         self.successes = 0;

@@ -15,9 +15,11 @@ parameters! {
         /// Sessions of one network: the first 24 bits of an IPv4 address, 48 of an IPv6 address. A
         /// network starts with the share that `probes` says; each answer from it allows one more.
         pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// Sessions that a host is given at first. Each time as many transactions have succeeded as
-        /// sessions are allowed, one more is; a 421 brings the number down to what the host did
-        /// serve (Postfix: initial_destination_concurrency 5, positive feedback 1/N).
+        /// Sessions that a host is given at first, as `initial_destination_concurrency` of Postfix.
+        /// Each time as many transactions have succeeded as sessions are allowed, one more is; each
+        /// that succeeds allows one more where recipients have copies (VERP) and the host lacks
+        /// CHUNKING, so that each takes a round trip. A 421 brings the number down to what the host
+        /// did serve.
         pub initial: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
         /// How long a number of sessions that a host refused to exceed is not exceeded.
         pub relearn: Span = Span::from_s(300),

@@ -71,6 +71,8 @@ pub(crate) struct Transaction {
     pub(crate) early: bool,
     /// Whether its text goes out with its commands, where the host takes that.
     whole: bool,
+    /// Whether its return path names its one recipient.
+    pub(crate) named: bool,
 }
 
 /// What a session may do when one of its writes is done.
@@ -172,11 +174,11 @@ impl Session {
     }
 
     /// The transaction of `batch` begins.
-    pub(crate) fn begin(&mut self, batch: DeliveryBatch, whole: bool, now: Moment) {
+    pub(crate) fn begin(&mut self, batch: DeliveryBatch, named: bool, whole: bool, now: Moment) {
         let since = if self.begun > 0 { now } else { self.since };
         self.begun += 1;
         self.needless = false;
-        let new = |early| Transaction { batch, since, began: now, early, whole };
+        let new = |early| Transaction { batch, since, began: now, early, whole, named };
         match &mut self.state {
             SessionState::Sending(sending) => sending.behind.push_back(new(true)),
             SessionState::Idle => {
