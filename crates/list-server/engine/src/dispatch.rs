@@ -350,14 +350,14 @@ impl Engine {
         if self.stopping || self.destinations.is_spent(session) {
             return true;
         }
-        let wanted = self.hosts.has_other_in_line(session.host, session.destination)
-            || self.destinations.has_other_in_shapers_lines(session)
-            || (self.sessions.is_full(&self.config.limits)
-                && self.destinations.has_other(session.destination));
-        let this = &self.destinations[session.destination];
-        let is_over = session.begun >= self.config.limits.turn.get();
-        let is_paced = self.destinations.is_paced(session.destination, self.clock.now);
-        wanted && (is_over || this.queue.is_empty() || is_paced)
+        let is_over = session.begun >= self.config.limits.turn.get()
+            || self.destinations[session.destination].queue.is_empty()
+            || self.destinations.is_paced(session.destination, self.clock.now);
+        is_over
+            && (self.hosts.has_other_in_line(session.host, session.destination)
+                || self.destinations.has_other_in_shapers_lines(session)
+                || (self.sessions.is_full(&self.config.limits)
+                    && self.destinations.has_other(session.destination)))
     }
 
     /// Begins transactions before those under way are answered, where that gains a round trip and

@@ -212,6 +212,9 @@ impl MessageQueue {
     /// Whether the return path of a message's mail names its recipient, so that each has a separate
     /// transaction.
     pub(super) fn names_recipients(&self, id: MessageId, config: &Config) -> bool {
+        if self.return_paths.are_none() && config.verp.is_empty() {
+            return false;
+        }
         let sender = self.messages.get(&id).and_then(|message| message.sender.as_ref());
         sender.is_some_and(|sender| self.return_paths.has(sender) || config.verp.contains(sender))
     }

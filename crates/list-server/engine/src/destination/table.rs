@@ -213,7 +213,9 @@ impl Destinations {
 
     /// All in a line are looked at again.
     pub(crate) fn look_at_all(&mut self, line: &mut VecDeque<DestinationId>) {
-        self.ready.append(line);
+        if !line.is_empty() {
+            self.ready.append(line);
+        }
     }
 
     /// A session less waits for a host that did not answer last time.

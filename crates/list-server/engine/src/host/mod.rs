@@ -402,15 +402,24 @@ mod tests {
     #[test]
     fn concurrency_grows_with_success_and_stays_below_a_refusal_for_a_while() {
         let (mut host, limits): (_, Limits) = (host(), defaults());
-        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO)).count(), 1);
+        assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO, false)).count(), 1);
         assert_eq!(host.allowed, 6);
         host.established = 3;
         host.overloaded(Moment::ZERO, &limits);
-        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO)));
+        (0..1000).for_each(|_| assert!(!host.answered(Moment::ZERO, false)));
         assert_eq!(host.allowed, 3);
         let relearnt = Moment::ZERO + limits.relearn;
-        assert_eq!((0..1000).filter(|_| host.answered(relearnt)).count(), 17);
+        assert_eq!((0..1000).filter(|_| host.answered(relearnt, false)).count(), 17);
         assert_eq!(host.allowed, limits.destination.get());
+    }
+
+    #[test]
+    fn concurrency_grows_with_each_success_where_a_copy_takes_a_round_trip() {
+        for (takes_whole, grown) in [(false, 5), (true, 1)] {
+            let mut host = host();
+            host.takes_whole = takes_whole;
+            assert_eq!((0..5).filter(|_| host.answered(Moment::ZERO, true)).count(), grown);
+        }
     }
 
     #[test]
@@ -425,7 +434,7 @@ mod tests {
         );
         host.sessions = 1;
         assert_eq!(host.room(later), HostCapacity::Full);
-        assert!(host.answered(later));
+        assert!(host.answered(later, false));
         assert_eq!(host.room(later), HostCapacity::Free);
     }
 }

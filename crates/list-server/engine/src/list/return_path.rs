@@ -37,6 +37,11 @@ impl ReturnPaths {
         ReturnPaths(Some((keys, lists)))
     }
 
+    /// Whether no copies get separate return paths.
+    pub fn are_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether copies of mail from `sender` get separate return paths.
     pub fn has(&self, sender: &Address) -> bool {
         self.0.as_ref().is_some_and(|(_, lists)| lists.contains(sender))

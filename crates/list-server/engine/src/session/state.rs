@@ -401,8 +401,8 @@ mod tests {
     fn transactions_are_answered_in_order_and_the_next_waits_for_storage() {
         let mut session = idle();
         assert!(!session.is_soon_free());
-        session.begin(batch(0), true, Moment::ZERO);
-        session.begin(batch(1), true, Moment::ZERO);
+        session.begin(batch(0), true, true, Moment::ZERO);
+        session.begin(batch(1), true, true, Moment::ZERO);
         let first = session.answer(Moment::ZERO);
         assert_eq!((first.batch.recipients, first.early), (batch(0).recipients, false));
         session.await_write();
@@ -421,8 +421,8 @@ mod tests {
     fn a_text_that_could_have_waited_waits_for_storage() {
         for (whole, waits) in [(false, true), (true, false)] {
             let mut session = idle();
-            session.begin(batch(0), whole, Moment::ZERO);
-            session.begin(batch(1), whole, Moment::ZERO);
+            session.begin(batch(0), true, whole, Moment::ZERO);
+            session.begin(batch(1), true, whole, Moment::ZERO);
             session.answer(Moment::ZERO);
             session.await_write();
             session.hold_text(Framing::Chunk);

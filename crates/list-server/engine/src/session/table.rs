@@ -137,13 +137,15 @@ impl Sessions {
         idle: Span,
         clock: &mut Clock,
     ) {
+        let session = &mut self[id];
+        let was_overdue = hears && session.is_overdue();
         if hears {
-            self.overdue -= u32::from(self[id].is_overdue());
-            self[id].hear(clock.now);
+            session.hear(clock.now);
         }
-        if let Some(alarm) = self[id].set_deadline(clock.now, idle) {
+        if let Some(alarm) = session.set_deadline(clock.now, idle) {
             clock.schedule(alarm, Timer::Session(id));
         }
+        self.overdue -= u32::from(was_overdue);
     }
 
     /// The timer of a session rings: the step that its host has had its time for, if it has. Where many
