@@ -13,7 +13,9 @@ pub enum Event<'a> {
     More(&'a [u8]),
     /// Its time is over: all recipients who still wait get a bounce, with these words.
     Expired(&'a [u8]),
-    /// Nothing was delivered or was to be: a probe of an address, an operator's deletion.
+    /// An operator deleted it for these recipients.
+    Deleted(Attempt<'a>),
+    /// Nothing was to be delivered: a probe of an address, a message that a filter threw away.
     NoDelivery,
     /// It has left the queue.
     Removed,

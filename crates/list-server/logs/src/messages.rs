@@ -82,6 +82,8 @@ pub(crate) enum Told {
     PutOff,
     /// It is in a queue of the same machine again.
     PassedOn,
+    /// An operator deleted it.
+    Deleted,
 }
 
 impl Delivery<'_> {
@@ -182,22 +184,20 @@ impl Messages {
         }
     }
 
-    /// An attempt, or that it was put off, recipient by recipient.
+    /// An attempt (`Told::Tried`), or what took its place, recipient by recipient.
     pub(crate) fn attempt(
         &mut self,
         header: &SyslogHeader<'_>,
         mailer: &'static Mailer,
         queue_id: &[u8],
         attempt: &Attempt<'_>,
-        is_tried: bool,
+        told: Told,
         mut tell: impl FnMut(Told, &Delivery<'_>),
     ) {
         let before = if self.lists.len() > 0 { self.lists.remove(queue_id) } else { None };
-        let told = match is_tried {
-            true if self.is_passed_on(header, attempt) => Told::PassedOn,
-            true => Told::Tried,
-            false => Told::PutOff,
-        };
+        let is_tried = told == Told::Tried;
+        let is_passed_on = is_tried && self.is_passed_on(header, attempt);
+        let told = if is_passed_on { Told::PassedOn } else { told };
         let transaction = Transaction {
             host: self.hashing.hash_one(attempt.relay.unwrap_or(domain(attempt.recipients))),
             process: header.process,
@@ -238,10 +238,17 @@ impl Messages {
     }
 
     /// Whether the message is only in a queue of this machine again, behind a filter or after its
-    /// submission: the reply names a message of this machine, or comes from a loopback address.
+    /// submission, or forwarded by an alias: the reply names a message of this machine, or comes from
+    /// a loopback address.
     fn is_passed_on(&mut self, header: &SyslogHeader<'_>, attempt: &Attempt<'_>) -> bool {
-        let is_delivered = attempt.outcome == Outcome::Delivered;
-        let Some(next) = queued_as(attempt.text).filter(|_| is_delivered) else { return false };
+        if attempt.outcome != Outcome::Delivered {
+            return false;
+        }
+        // local(8) of Postfix made another message of it, as an alias or a .forward file says
+        if attempt.relay == Some(b"local") && attempt.text.starts_with(b"forwarded as ") {
+            return true;
+        }
+        let Some(next) = queued_as(attempt.text) else { return false };
         self.name(header, next);
         let is_loopback = LOOPBACK.contains(&attempt.address)
             && attempt.relay.is_some_and(|it| LOOPBACK.contains(&it));
@@ -364,7 +371,15 @@ fn recipients(list: &[u8]) -> impl Iterator<Item = &[u8]> {
         quoted ^= *byte == b'"';
         *byte == b',' && !quoted
     });
-    parts.map(|part| without_brackets(part.trim_ascii())).filter(|part| !part.is_empty())
+    parts.map(|part| bare(part.trim_ascii())).filter(|part| !part.is_empty())
+}
+
+/// An address without brackets, or without the quotes that it has in a list of JSON.
+fn bare(address: &[u8]) -> &[u8] {
+    match address {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => without_brackets(address),
+    }
 }
 
 #[cfg(test)]
@@ -376,6 +391,7 @@ mod tests {
         let cut = |list: &'static str| -> Vec<&[u8]> { recipients(list.as_bytes()).collect() };
         assert_eq!(cut("a@x"), [b"a@x"]);
         assert_eq!(cut("<a@x>,b@x, <\"c,d\"@x>,"), [&b"a@x"[..], b"b@x", b"\"c,d\"@x"]);
+        assert_eq!(cut("\"a@x\",\"b@x\""), [b"a@x", b"b@x"]);
         assert!(cut("").is_empty());
     }
 }

@@ -256,18 +256,35 @@ impl<V: View> Log<V> {
         }
         match header {
             Ok(header) => self.header(settings, &header, said, line),
-            Err(why) => self.malformed(foreign::of(line).unwrap_or(why), line),
+            Err(why) => match foreign::of(line) {
+                Some(why) => self.malformed(why, line),
+                // of another program in a container, or of no interest
+                None => match self.inner_with(line, |_| true) {
+                    Some(inner) => self.header(settings, &inner, settings.read(&inner), line),
+                    None => self.malformed(why, line),
+                },
+            },
         }
     }
 
     /// The head of a line of a mailer that is part of this line, as containers' logs have them.
     fn inner<'a>(&mut self, settings: &Settings, line: &'a [u8]) -> Option<SyslogHeader<'a>> {
+        self.inner_with(line, |header| {
+            of_program(header.program).is_some()
+                && matches!(settings.read(header), Some((_, Ok(Some(_)))))
+        })
+    }
+
+    fn inner_with<'a>(
+        &mut self,
+        line: &'a [u8],
+        is_wanted: impl Fn(&SyslogHeader<'a>) -> bool,
+    ) -> Option<SyslogHeader<'a>> {
         let starts = memchr_iter(b' ', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
         for rest in starts.rev().map(|start| &line[start..]).filter(|rest| may_be_stamp(rest)) {
             let mut clock = self.clock.clone();
             if let Ok(header) = SyslogHeader::read(rest, &mut clock)
-                && of_program(header.program).is_some()
-                && matches!(settings.read(&header), Some((_, Ok(Some(_)))))
+                && is_wanted(&header)
             {
                 self.clock = clock;
                 return Some(header);
@@ -375,8 +392,9 @@ impl<V: View> Log<V> {
             }
             Told::PassedOn => {
                 counts.passed_on += 1;
-                view.passed_on(delivery);
+                view.ended_untried(delivery);
             }
+            Told::Deleted => view.ended_untried(delivery),
         };
         match event {
             Event::MessageInfo(info) => {
@@ -385,8 +403,15 @@ impl<V: View> Log<V> {
                 }
             }
             Event::More(recipients) => messages.list(id, recipients),
-            Event::Attempt(attempt) => messages.attempt(header, mailer, id, attempt, true, tell),
-            Event::PutOff(attempt) => messages.attempt(header, mailer, id, attempt, false, tell),
+            Event::Attempt(attempt) => {
+                messages.attempt(header, mailer, id, attempt, Told::Tried, tell);
+            }
+            Event::PutOff(attempt) => {
+                messages.attempt(header, mailer, id, attempt, Told::PutOff, tell);
+            }
+            Event::Deleted(attempt) => {
+                messages.attempt(header, mailer, id, attempt, Told::Deleted, tell);
+            }
             Event::Expired(text) => messages.expired(header, mailer, id, text, tell),
             Event::Removed => {
                 messages.removed(header, id);
@@ -403,7 +428,13 @@ impl Settings {
     /// What a line says, and whose it is; nothing where it is no mailer's.
     fn read<'a>(&self, header: &SyslogHeader<'a>) -> Option<Read<'a>> {
         let mailer = self.mailer.or_else(|| of_program(header.program))?;
-        Some((mailer, (mailer.read)(header.text)))
+        let said = match (mailer.read)(header.text) {
+            Ok(Some((_, Event::Attempt(attempt)))) if attempt.recipients.is_empty() => {
+                Err("an attempt without a recipient")
+            }
+            said => said,
+        };
+        Some((mailer, said))
     }
 }
 

@@ -21,6 +21,8 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let Some((flag, rest)) = rest.split_at_checked(3) else { return Ok(None) };
     let event = match flag {
         b"<= " => Event::MessageInfo(info(rest)),
+        // a filter threw the message away
+        b"=> " if rest.starts_with(b"discarded (") => Event::NoDelivery,
         b"=> " | b">> " => Event::Attempt(delivered(rest, Part::First)?),
         b"-> " => Event::Attempt(delivered(rest, Part::More)?),
         b"** " => Event::Attempt(failed(rest)?),
@@ -95,17 +97,28 @@ fn info(text: &[u8]) -> MessageInfo<'_> {
 
 /// The address, and that behind it in brackets, which it was sent to, or which is the whole of it.
 fn whom<'a>(words: &mut Words<'a>, outcome: Outcome, part: Part) -> Result<Attempt<'a>, Why> {
-    let address = words.next().ok_or("an attempt without a recipient")?;
+    let command = command(words.0);
+    let address = match command {
+        Some((command, rest)) => {
+            words.0 = rest;
+            command
+        }
+        None => words.next().ok_or("an attempt without a recipient")?,
+    };
     let mut attempt = Attempt::new(without_brackets(address), outcome, part);
+    let is_bare = command.is_some() || memchr(b'@', attempt.recipients).is_none();
     loop {
         let before = words.0;
         match words.next() {
-            // what a router made of it on the way
-            Some([b'(', ..]) => {}
+            // what routers made of it on the way
+            Some(word @ [b'(', ..]) => {
+                if !word.ends_with(b")") {
+                    words.find(|word| word.ends_with(b")"));
+                }
+            }
             Some([b'<', inner @ .., b'>']) => {
-                let bare = memchr(b'@', attempt.recipients).is_none();
                 let inner_is_whole = memchr(b'@', inner).is_some();
-                if bare && inner_is_whole {
+                if is_bare && inner_is_whole {
                     attempt.recipients = inner;
                 } else {
                     attempt.original = Some(inner);
@@ -117,6 +130,14 @@ fn whom<'a>(words: &mut Words<'a>, outcome: Outcome, part: Part) -> Result<Attem
             }
         }
     }
+}
+
+/// A command or a file that takes the place of an address, spaces and all, and what follows:
+/// `|/usr/bin/vacation -a x <a@b>`, `/dev/null <a@b>`, `save box <a@b>`.
+fn command(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_command = matches!(text.first(), Some(b'|' | b'/' | b'>')) || text.starts_with(b"save ");
+    let (command, _) = cut(text, b" <").filter(|_| is_command)?;
+    Some(text.split_at(command.len()))
 }
 
 /// `F=<a@b> R=router T=transport H=mx.x.example [192.0.2.1]:25 C="250 Ok" QT=1s DT=0.1s`
@@ -171,22 +192,48 @@ fn failed(text: &[u8]) -> Result<Attempt<'_>, Why> {
     Ok(attempt)
 }
 
-/// `a@b R=router T=transport defer (-44) H=host [192.0.2.1] DT=0s: SMTP error ...`, and
-/// `a@b R=router T=transport defer (111): Connection refused DT=0s`. Nothing is tried before the
-/// retry time (errors -51 to -53).
+/// `a@b R=router T=transport defer (-44) H=host [192.0.2.1] DT=0s: SMTP error ...`, and with the
+/// system's words for errors above 0 `defer (110): Connection timed out H=host [192.0.2.1] DT=30s:
+/// SMTP timeout ...`.
 fn deferred(text: &[u8]) -> Result<Event<'_>, Why> {
     const WHY: Why = "a deferral without `defer (`";
     let (head, reason) = cut(text, b" defer (").ok_or(WHY)?;
     let (error, reason) = cut(reason, b")").ok_or(WHY)?;
-    let is_early = matches!(error, b"-51" | b"-52" | b"-53");
     let mut head = Words(head);
     let mut attempt = whom(&mut head, Outcome::Deferred, Part::Unmarked)?;
     details(head, &mut attempt)?;
+    let is_of_system = whole(error).is_some_and(|error| error > 0);
+    let (of_system, reason) = match reason.strip_prefix(b": ") {
+        Some(words) if is_of_system => {
+            let host = cut(words, b" H=").map_or(words.len(), |(words, _)| words.len());
+            let text = cut(words, b": ").map_or(words.len(), |(words, _)| words.len());
+            words.split_at(host.min(text))
+        }
+        _ => (&b""[..], reason),
+    };
     let (host, reason) = cut(reason, b": ").unwrap_or((reason, b""));
     details(Words(host), &mut attempt)?;
-    attempt.text = without_times(reason, &mut attempt)?;
+    let of_system = without_times(of_system, &mut attempt)?;
+    let reason = without_times(reason, &mut attempt)?;
+    attempt.text = if reason.is_empty() { of_system } else { reason };
     attempt.dsn = dsn_within(attempt.text);
-    Ok(if is_early { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
+    Ok(if is_untried(attempt.text) { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
+}
+
+/// Whether Exim only waits. Its numbers for that differ: version 4.94 moved them by one.
+fn is_untried(reason: &[u8]) -> bool {
+    const WORDS: [&[u8]; 9] = [
+        b"retry time not reached",
+        b"Retry time not yet reached",
+        b"reusing SMTP connection skips previous routing defer",
+        b"domain is held",
+        b"domain is in queue_domains",
+        b"remote deliveries suppressed",
+        b"SMTP delivery explicitly queued",
+        b"first-pass only routing",
+        b"concurrency limit reached for transport",
+    ];
+    WORDS.iter().any(|words| reason.starts_with(words))
 }
 
 /// A reason without the times behind it, which the attempt takes.
@@ -296,15 +343,67 @@ mod tests {
             let twice = format!("{stamp} {ID} Completed QT=2.1s");
             assert_eq!(EXIM.event(&twice), Ok(Some(Event::Removed)), "{stamp}");
         }
-        for error in ["-51", "-52", "-53"] {
-            let early =
-                format!("{ID} == a@x R=r T=t defer ({error}) DT=0s: retry time not reached");
-            let Ok(Some(Event::PutOff(early))) = EXIM.event(&early) else { panic!("{error}") };
-            assert_eq!(
-                (early.recipients, early.text),
-                (&b"a@x"[..], &b"retry time not reached"[..])
-            );
+    }
+
+    #[test]
+    fn what_is_put_off() {
+        for reason in [
+            "(-51) DT=0s: retry time not reached",
+            "(-53): retry time not reached for any host for 'x'",
+            "(-54): retry time not reached for any host",
+            "(-53): Retry time not yet reached",
+            "(-23): domain is held",
+            "(0): SMTP delivery explicitly queued",
+            "(-57): concurrency limit reached for transport",
+        ] {
+            let line = format!("{ID} == a@x R=r T=t defer {reason}");
+            let Ok(Some(Event::PutOff(early))) = EXIM.event(&line) else { panic!("{reason}") };
+            assert!(reason.ends_with(str::from_utf8(early.text).unwrap()), "{reason}");
         }
+        // what had that number in other versions is an attempt
+        let tainted = format!("{ID} == a@x R=r T=t defer (-51): Tainted '/x' not permitted");
+        assert_eq!(EXIM.attempted(&tainted).text, b"Tainted '/x' not permitted");
+    }
+
+    #[test]
+    fn the_host_of_a_deferral() {
+        for (reason, relay, text) in [
+            ("(111): Connection refused", None, "Connection refused"),
+            ("(111): Connection refused H=mx.x [192.0.2.1]", Some("mx.x"), "Connection refused"),
+            (
+                "(110): Connection timed out H=mx.x [192.0.2.1]:25 DT=2m: SMTP timeout after DATA",
+                Some("mx.x"),
+                "SMTP timeout after DATA",
+            ),
+            (
+                "(110): Connection timed out: SMTP timeout after DATA",
+                None,
+                "SMTP timeout after DATA",
+            ),
+            ("(-18) H=mx.x [192.0.2.1]: Remote host closed", Some("mx.x"), "Remote host closed"),
+        ] {
+            let line = format!("{ID} == a@x R=r T=t defer {reason}");
+            let attempt = EXIM.attempted(&line);
+            assert_eq!(attempt.relay, relay.map(str::as_bytes), "{reason}");
+            assert_eq!(attempt.text, text.as_bytes(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn commands_and_files() {
+        for (what, recipient) in [
+            ("|/usr/bin/vacation -a b <a@x> R=r T=address_pipe", "a@x"),
+            ("|/usr/bin/autorespond a@x /home/b (c@x) <a@x> R=r", "a@x"),
+            ("/home/b/mail/.Junk mail/ (b@x) <a@x> R=r T=address_file", "a@x"),
+            ("save box <a@x> R=r T=address_file", "a@x"),
+            ("b (c@x, d@x) <a@x> R=r", "a@x"),
+            ("/dev/null R=r", "/dev/null"),
+        ] {
+            let line = format!("{ID} => {what}");
+            assert_eq!(EXIM.attempted(&line).recipients, recipient.as_bytes(), "{what}");
+        }
+        let thrown_away = format!("{ID} => discarded (system filter)");
+        assert_eq!(EXIM.event(&thrown_away), Ok(Some(Event::NoDelivery)));
     }
 
     #[test]
