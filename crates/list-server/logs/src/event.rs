@@ -76,7 +76,7 @@ pub enum Part {
 /// One line of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// The recipients: addresses with commas between, with or without brackets.
+    /// The recipient, with or without brackets; of a mailer that has lists those, with commas between.
     pub recipients: &'a [u8],
     /// The address it was sent to, where that was another.
     pub original: Option<&'a [u8]>,

@@ -11,7 +11,7 @@ use crate::problems::{Problems, Why};
 use crate::stamp::Clock;
 use crate::syslog_header::{SyslogHeader, may_be_stamp, number};
 use crate::view::View;
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr2_iter};
 
 /// Octets at whose words a line of another log may begin.
 const INNER_MAX: usize = 300;
@@ -280,7 +280,8 @@ impl<V: View> Log<V> {
         line: &'a [u8],
         is_wanted: impl Fn(&SyslogHeader<'a>) -> bool,
     ) -> Option<SyslogHeader<'a>> {
-        let starts = memchr_iter(b' ', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
+        // behind a colon too, as grep writes a file's name
+        let starts = memchr2_iter(b' ', b':', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
         for rest in starts.rev().map(|start| &line[start..]).filter(|rest| may_be_stamp(rest)) {
             let mut clock = self.clock.clone();
             if let Ok(header) = SyslogHeader::read(rest, &mut clock)

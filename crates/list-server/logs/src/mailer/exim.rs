@@ -10,7 +10,8 @@ use crate::stamp::Clock;
 use crate::syslog_header::leading_process;
 use memchr::{memchr, memrchr};
 
-pub(super) static EXIM: Mailer = Mailer { name: "exim", owns, says_removed: true, read };
+pub(super) static EXIM: Mailer =
+    Mailer { name: "exim", owns, says_removed: true, has_lists: false, read };
 
 fn owns(program: &[u8]) -> bool {
     program.starts_with(b"exim")
@@ -33,8 +34,11 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     Ok(Some((id, event)))
 }
 
-/// Exim through syslog writes its own stamp and process too, unless its configuration says not to.
+/// Exim through syslog writes its own stamp and process too, unless its configuration says not to,
+/// and before those `[1\3] ` if the line is the first of three parts.
 fn without_stamp(text: &[u8]) -> &[u8] {
+    let is_part = text.starts_with(b"[1\\") || text.starts_with(b"[1/");
+    let text = cut(text, b"] ").filter(|_| is_part).map_or(text, |(_, text)| text);
     let text = match Clock::new(0).iso(text) {
         Ok((_, rest)) => rest.strip_prefix(b" ").unwrap_or(rest),
         Err(_) => text,
@@ -183,11 +187,18 @@ fn delivered(text: &[u8], part: Part) -> Result<Attempt<'_>, Why> {
 
 /// `a@b R=router T=transport H=host [192.0.2.1]: SMTP error ...: 550 no such user DT=0s`
 fn failed(text: &[u8]) -> Result<Attempt<'_>, Why> {
-    let (head, reason) = cut(text, b": ").ok_or("a failure without its reason")?;
+    let mut quoted = false;
+    let is_end = |at: &usize| {
+        quoted ^= text[*at] == b'"';
+        !quoted && text[*at..].starts_with(b": ")
+    };
+    let end = (0..text.len()).find(is_end).ok_or("a failure without its reason")?;
+    let (head, reason) = (&text[..end], &text[end + 2..]);
     let mut head = Words(head);
     let mut attempt = whom(&mut head, Outcome::Bounced, Part::Unmarked)?;
     details(head, &mut attempt)?;
     attempt.text = without_times(reason, &mut attempt)?;
+    host_within(&mut attempt);
     attempt.dsn = dsn_within(attempt.text);
     Ok(attempt)
 }
@@ -216,6 +227,7 @@ fn deferred(text: &[u8]) -> Result<Event<'_>, Why> {
     let of_system = without_times(of_system, &mut attempt)?;
     let reason = without_times(reason, &mut attempt)?;
     attempt.text = if reason.is_empty() { of_system } else { reason };
+    host_within(&mut attempt);
     attempt.dsn = dsn_within(attempt.text);
     Ok(if is_untried(attempt.text) { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
 }
@@ -234,6 +246,17 @@ fn is_untried(reason: &[u8]) -> bool {
         b"concurrency limit reached for transport",
     ];
     WORDS.iter().any(|words| reason.starts_with(words))
+}
+
+/// Before 4.83 the host stood among the words: `SMTP error ...: host mx.x [192.0.2.1]: 550 no`.
+fn host_within(attempt: &mut Attempt<'_>) {
+    if attempt.relay.is_none()
+        && let Some((_, rest)) = cut(attempt.text, b": host ")
+        && let Some((name, rest)) = cut(rest, b" [")
+        && let Some((address, _)) = cut(rest, b"]: ")
+    {
+        (attempt.relay, attempt.address) = (Some(name), address);
+    }
 }
 
 /// A reason without the times behind it, which the attempt takes.
@@ -339,7 +362,12 @@ mod tests {
         assert_eq!(EXIM.event(&format!("{ID} Completed")), Ok(Some(Event::Removed)));
         let long = "1tEabc-00000000ABC-0000 Completed";
         assert_eq!(EXIM.event(long), Ok(Some(Event::Removed)));
-        for stamp in ["2026-11-22 10:00:00", "2026-11-22 10:00:00.175 +0100 [77]", "[77]"] {
+        for stamp in [
+            "[1\\2] 2026-11-22 10:00:00",
+            "2026-11-22 10:00:00",
+            "2026-11-22 10:00:00.175 +0100 [77]",
+            "[77]",
+        ] {
             let twice = format!("{stamp} {ID} Completed QT=2.1s");
             assert_eq!(EXIM.event(&twice), Ok(Some(Event::Removed)), "{stamp}");
         }
@@ -367,6 +395,13 @@ mod tests {
 
     #[test]
     fn the_host_of_a_deferral() {
+        let named = format!(
+            "{ID} ** a@x R=r T=t H=mx.x [192.0.2.1] X=TLS1.2:256 DN=\"/O=x: y\" : SMTP error: 550 no"
+        );
+        assert_eq!(EXIM.attempted(&named).text, b"SMTP error: 550 no");
+        let old = format!("{ID} ** a@x R=r T=t: SMTP error: host mx.x [192.0.2.1]: 550 no");
+        let old = EXIM.attempted(&old);
+        assert_eq!((old.relay, old.address), (Some(&b"mx.x"[..]), &b"192.0.2.1"[..]));
         for (reason, relay, text) in [
             ("(111): Connection refused", None, "Connection refused"),
             ("(111): Connection refused H=mx.x [192.0.2.1]", Some("mx.x"), "Connection refused"),

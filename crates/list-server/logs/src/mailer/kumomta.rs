@@ -8,7 +8,8 @@ use crate::problems::Why;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(super) static KUMOMTA: Mailer = Mailer { name: "kumomta", owns, says_removed: false, read };
+pub(super) static KUMOMTA: Mailer =
+    Mailer { name: "kumomta", owns, says_removed: false, has_lists: true, read };
 
 /// A record; texts as they are written, in quotes.
 #[derive(Deserialize)]

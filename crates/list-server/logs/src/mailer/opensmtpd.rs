@@ -8,7 +8,8 @@ use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{cut, dsn_within, pair, units, whole, without_brackets};
 use crate::problems::Why;
 
-pub(super) static OPENSMTPD: Mailer = Mailer { name: "opensmtpd", owns, says_removed: false, read };
+pub(super) static OPENSMTPD: Mailer =
+    Mailer { name: "opensmtpd", owns, says_removed: false, has_lists: false, read };
 
 /// Octets of an envelope's name that are its message's.
 const MESSAGE_ID: usize = 8;

@@ -7,9 +7,10 @@ use super::{Mailer, NO_STATUS, Said};
 use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{cut, dsn, pair, queue_id, seconds, whole, without_brackets};
 use crate::problems::Why;
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
-pub(super) static POSTFIX: Mailer = Mailer { name: "postfix", owns, says_removed: true, read };
+pub(super) static POSTFIX: Mailer =
+    Mailer { name: "postfix", owns, says_removed: true, has_lists: false, read };
 
 /// Daemons that log a message's way.
 const DAEMONS: [&[u8]; 13] = [
@@ -104,15 +105,15 @@ pub(super) fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     }
 }
 
-/// `<a@b>, ` or `a@b, `, and what follows.
+/// `<a@b>, ` or `a@b, `, and what follows. The address may hold anything, also `>, `.
 fn address(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let Some(inner) = text.strip_prefix(b"<") else { return cut(text, b", ") };
-    let end = memchr(b'>', inner)?;
-    match &inner[end + 1..] {
-        [] => Some((&inner[..end], &[])),
-        [b',', b' ', rest @ ..] => Some((&inner[..end], rest)),
-        _ => cut(inner, b">, "),
-    }
+    let behind = |end: usize| inner[end + 1..].strip_prefix(b", ");
+    let is_end = |end: &usize| {
+        behind(*end).is_some_and(|it| it.starts_with(b"relay=") || it.starts_with(b"orig_to=<"))
+    };
+    let end = memchr_iter(b'>', inner).find(is_end).or_else(|| memchr(b'>', inner))?;
+    Some((&inner[..end], behind(end).unwrap_or_default()))
 }
 
 fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Event<'a>, Why> {

@@ -9,11 +9,12 @@ use crate::fields::{cut, days_and_clock, dsn, pair, queue_id, whole, without_bra
 use crate::problems::Why;
 use memchr::memrchr;
 
-pub(super) static SENDMAIL: Mailer = Mailer { name: "sendmail", owns, says_removed: false, read };
+pub(super) static SENDMAIL: Mailer =
+    Mailer { name: "sendmail", owns, says_removed: false, has_lists: true, read };
 
-/// `sendmail`, and what Debian's and others' call its daemons: `sm-mta`, `sm-msp-queue`.
+/// `sendmail`, and what Debian's and others' call its daemons: `sm-mta`, `sm-msp-queue`, `sm-que`.
 fn owns(program: &[u8]) -> bool {
-    program.starts_with(b"sendmail") || program.starts_with(b"sm-m")
+    program.starts_with(b"sendmail") || program.starts_with(b"sm-")
 }
 
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
@@ -84,7 +85,7 @@ fn stat<'a>(value: &'a [u8], mut attempt: Attempt<'a>, has_mailer: bool) -> Even
     attempt.text = value;
     attempt.outcome = if value.starts_with(b"Sent") {
         Outcome::Delivered
-    } else if value.starts_with(b"queued") {
+    } else if value.starts_with(b"queued") || value.starts_with(b"quarantined") {
         // put by for later, and not tried
         return Event::NoDelivery;
     } else if !has_mailer && attempt.dsn.is_none() && !value.starts_with(b"Deferred") {
@@ -187,6 +188,8 @@ mod tests {
         }
         let queued = "59QA0x1234: to=<a@x>, delay=00:00:00, mailer=esmtp, pri=30031, stat=queued";
         assert_eq!(SENDMAIL.event(queued), Ok(Some(Event::NoDelivery)));
+        let kept = "59QA0x1234: to=<a@x>, delay=00:00:00, mailer=esmtp, stat=quarantined";
+        assert_eq!(SENDMAIL.event(kept), Ok(Some(Event::NoDelivery)));
         let refused =
             "59QA0x1234: to=<a@x>, delay=00:00:00, pri=30747, stat=Mail Rejected: too many";
         assert_eq!(SENDMAIL.event(refused), Ok(Some(Event::NoDelivery)));
