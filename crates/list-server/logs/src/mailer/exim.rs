@@ -8,6 +8,7 @@ use crate::fields::{cut, dsn_within, units, whole, without_brackets};
 use crate::problems::Why;
 use crate::stamp::Clock;
 use crate::syslog_header::leading_process;
+use memchr::memmem::find;
 use memchr::{memchr, memrchr};
 
 pub(super) static EXIM: Mailer =
@@ -229,23 +230,25 @@ fn deferred(text: &[u8]) -> Result<Event<'_>, Why> {
     attempt.text = if reason.is_empty() { of_system } else { reason };
     host_within(&mut attempt);
     attempt.dsn = dsn_within(attempt.text);
-    Ok(if is_untried(attempt.text) { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
+    Ok(if is_untried(&attempt) { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
 }
 
 /// Whether Exim only waits. Its numbers for that differ: version 4.94 moved them by one.
-fn is_untried(reason: &[u8]) -> bool {
-    const WORDS: [&[u8]; 9] = [
-        b"retry time not reached",
-        b"Retry time not yet reached",
-        b"reusing SMTP connection skips previous routing defer",
-        b"domain is held",
-        b"domain is in queue_domains",
-        b"remote deliveries suppressed",
-        b"SMTP delivery explicitly queued",
-        b"first-pass only routing",
-        b"concurrency limit reached for transport",
+fn is_untried(attempt: &Attempt<'_>) -> bool {
+    const WORDS: [&str; 8] = [
+        "Retry time not yet reached",
+        "reusing SMTP connection skips previous routing defer",
+        "domain is held",
+        "domain is in queue_domains",
+        "remote deliveries suppressed",
+        "SMTP delivery explicitly queued",
+        "first-pass only routing",
+        "concurrency limit reached for transport",
     ];
-    WORDS.iter().any(|words| reason.starts_with(words))
+    let reason = attempt.text;
+    attempt.relay.is_none()
+        && (find(reason, b"retry time not reached").is_some()
+            || WORDS.iter().any(|words| reason.starts_with(words.as_bytes())))
 }
 
 /// Before 4.83 the host stood among the words: `SMTP error ...: host mx.x [192.0.2.1]: 550 no`.
@@ -379,6 +382,7 @@ mod tests {
             "(-51) DT=0s: retry time not reached",
             "(-53): retry time not reached for any host for 'x'",
             "(-54): retry time not reached for any host",
+            "(-54): some host address lookups failed and retry time not reached for other hosts",
             "(-53): Retry time not yet reached",
             "(-23): domain is held",
             "(0): SMTP delivery explicitly queued",
