@@ -115,10 +115,10 @@ class Log:
         names: their files.
         counts: `lines`, of them `used`, `passed` (of other programs or other things) and
             `malformed`; `unread`, those of the passed ones that look like deliveries; `passed_on`,
-            hops to a queue of the same machine, which are no deliveries; `put_off`, how
-            often a recipient was put off without being tried, which is no attempt; `open` messages not at their end,
-            `given_up` of which there were too many; `first_us` and `last_us`, None where
-            there is no line.
+            hops to a queue of the same machine, which are no deliveries; `put_off`, how often a
+            recipient was put off without being tried, which is no attempt; `open` messages not at
+            their end, `given_up` of which there were too many; `first_us` and `last_us`, None
+            where there is no line.
         problems: the first few lines that could not be read: file, line, why, how it begins.
         unread: the first few of the unread ones, as `problems` has them.
     """

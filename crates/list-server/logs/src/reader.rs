@@ -1,15 +1,15 @@
 //! A log read from its bytes.
 
 use crate::event::Event;
-use crate::fields::cut;
 use crate::foreign;
 use crate::framing::{Framing, Piece};
+use crate::journal::{Entry, verbose_stamp};
 use crate::json::{self, Json};
 use crate::mailer::{Mailer, Said, of_program};
 use crate::messages::{Delivery, Messages, Told};
 use crate::problems::{Problems, Why};
 use crate::stamp::Clock;
-use crate::syslog_header::{SyslogHeader, may_be_stamp, number};
+use crate::syslog_header::{SyslogHeader, may_be_stamp};
 use crate::view::View;
 use memchr::{memchr, memchr2_iter};
 
@@ -94,21 +94,6 @@ struct Log<V> {
     unread: Problems,
     counts: Counts,
     view: V,
-}
-
-/// The journal entry at hand.
-#[derive(Debug, Default)]
-struct Entry {
-    at: Option<i64>,
-    host: Vec<u8>,
-    program: Vec<u8>,
-    process: u32,
-    text: Vec<u8>,
-    begun: bool,
-    /// Whether its fields have four spaces before them.
-    is_verbose: bool,
-    /// An object of JSON as far as it was read.
-    object: Vec<u8>,
 }
 
 impl<V: View> Reader<V> {
@@ -436,33 +421,5 @@ impl Settings {
             said => said,
         };
         Some((mailer, said))
-    }
-}
-
-/// The stamp of an entry's first line with journalctl --output=verbose: `Sat 2026-11-28 07:41:25.5
-/// UTC [s=...;i=...]`, to whose fields four spaces are added.
-fn verbose_stamp(line: &[u8]) -> Option<&[u8]> {
-    let is_dated = line.get(8) == Some(&b'-') && line[3] == b' ' && line.ends_with(b"]");
-    (is_dated && cut(line, b" [s=").is_some()).then(|| &line[4..])
-}
-
-impl Entry {
-    /// Whether this line is part of an object of JSON in several lines.
-    fn is_object(&self, line: &[u8]) -> bool {
-        !self.object.is_empty() || line == b"{" && !self.begun
-    }
-
-    /// The fields of systemd.journal-fields(7) that make a line.
-    fn take(&mut self, name: &[u8], value: &[u8]) {
-        match name {
-            b"__REALTIME_TIMESTAMP" => {
-                self.at = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-            }
-            b"_HOSTNAME" => self.host = value.to_vec(),
-            b"SYSLOG_IDENTIFIER" => self.program = value.to_vec(),
-            b"SYSLOG_PID" | b"_PID" => self.process = number(value).unwrap_or(self.process),
-            b"MESSAGE" => self.text = value.to_vec(),
-            _ => {}
-        }
     }
 }
