@@ -267,6 +267,7 @@ impl<V: View> Log<V> {
     ) -> Option<SyslogHeader<'a>> {
         // behind a colon too, as grep writes a file's name
         let starts = memchr2_iter(b' ', b':', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
+        let starts = std::iter::once(0).chain(starts);
         for rest in starts.rev().map(|start| &line[start..]).filter(|rest| may_be_stamp(rest)) {
             let mut clock = self.clock.clone();
             if let Ok(header) = SyslogHeader::read(rest, &mut clock)
@@ -293,7 +294,10 @@ impl<V: View> Log<V> {
                 let header = SyslogHeader { at, host: b"", program, process: 0, text: object };
                 self.header(settings, &header, settings.read(&header), object);
             }
-            Some(Json::Other) => self.counts.passed += 1,
+            Some(Json::Other) => {
+                self.counts.passed += 1;
+                self.unread_if_delivery(object, object);
+            }
             None => self.malformed("an object of JSON that is damaged", object),
         }
         self.counts.lines += 1;
@@ -330,7 +334,15 @@ impl<V: View> Log<V> {
             process: entry.process,
             text: &entry.text,
         };
-        self.header(settings, &header, settings.read(&header), &entry.text);
+        let said = settings.read(&header);
+        // a container's line, which the journal has from the container's driver
+        if said.is_none()
+            && let Some(inner) = self.inner(settings, &entry.text)
+        {
+            let said = settings.read(&inner);
+            return self.header(settings, &inner, said, &entry.text);
+        }
+        self.header(settings, &header, said, &entry.text);
     }
 
     fn header(
@@ -352,10 +364,14 @@ impl<V: View> Log<V> {
             None if let Some(why) = foreign::of(line) => self.malformed(why, line),
             None | Some((_, Ok(None))) => {
                 self.counts.passed += 1;
-                if foreign::looks_like_delivery(header.text) {
-                    self.unread.add(&self.source, self.line, "it is not read", line);
-                }
+                self.unread_if_delivery(header.text, line);
             }
+        }
+    }
+
+    fn unread_if_delivery(&mut self, text: &[u8], line: &[u8]) {
+        if foreign::looks_like_delivery(text) {
+            self.unread.add(&self.source, self.line, "it is not read", line);
         }
     }
 

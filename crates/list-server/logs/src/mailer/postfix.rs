@@ -44,7 +44,8 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     } else if rest.starts_with(b"from=<") {
         info(rest).map(Event::MessageInfo).or_else(|| expired(rest))
     } else {
-        (rest == b"removed").then_some(Event::Removed)
+        // postsuper -r gives the message another name, under which it goes on
+        matches!(rest, b"removed" | b"requeued").then_some(Event::Removed)
     };
     Ok(event.map(|event| (id, event)))
 }
@@ -230,7 +231,10 @@ mod tests {
         let info =
             MessageInfo { accepted: true, message_id: Some(b"1@x"), ..MessageInfo::default() };
         assert_eq!(POSTFIX.event(id), Ok(Some(Event::MessageInfo(info))));
-        assert_eq!(POSTFIX.event("4F2A13C0D1: removed"), Ok(Some(Event::Removed)));
+        for word in ["removed", "requeued"] {
+            let line = format!("4F2A13C0D1: {word}");
+            assert_eq!(POSTFIX.event(&line), Ok(Some(Event::Removed)), "{word}");
+        }
     }
 
     #[test]

@@ -26,6 +26,9 @@ fn a_line_in_each_form() {
     let as_octets = json.replace(&format!("\"{quoted}\""), &format!("[{}]", octets.join(",")));
     let pretty = format!("{{\n{}\n}}", json.replace(",\"", ",\n\t\""));
     let tag = format!("mx postfix/smtp[7]: {TEXT}");
+    let in_journal = json
+        .replace(&quoted, &format!("Nov 22 10:00:00 mx postfix/smtp[7]: {quoted}"))
+        .replace("postfix/smtp\",", "3f2a9c\",");
     for line in [
         // journalctl --output=short, short-precise, short-iso, short-iso-precise, short-full,
         // short-unix, with-unit, verbose, json, json-pretty, json-sse, json-seq
@@ -55,6 +58,10 @@ fn a_line_in_each_form() {
         ),
         format!("2026-11-22T10:00:01.1Z stdout F Nov 22 10:00:00 {tag}"),
         format!("[pod/mail-0/postfix] Nov 22 10:00:00 {tag}"),
+        format!("{{{in_journal}}}"),
+        format!(
+            r#"{{"textPayload":"Nov 22 10:00:00 mx postfix/smtp[7]: {quoted}","severity":"x"}}"#
+        ),
         format!("/var/log/mail.log.1:Nov 22 10:00:00 {tag}"),
         format!("mail.log:12:2026-11-22T10:00:00Z {tag}"),
         // RFC 5424, Solaris, FreeBSD -v, busybox, AIX, no T, one space
@@ -235,10 +242,11 @@ fn what_looks_like_a_delivery_and_is_not_read_is_named() {
     let log = "Nov 22 10:00:00 mx mailer[1]: 4F2A13C0D1: to=<a@x>, stat=Sent\n\
         Nov 22 10:00:00 mx sshd[1]: status=ok\n\
         Nov 22 10:00:00 mx postfix/smtp[1]: four: to=<a@x>, status=sent (250)\n\
-        Nov 22 10:00:00 mx relay: x => a@x\n";
+        Nov 22 10:00:00 mx relay: x => a@x\n\
+        {\"doc\":{\"text\":\"4F2A13C0D1: to=<a@x>, relay=none, delay=1, status=sent (250)\"}}\n";
     let reader = read(log.as_bytes());
-    assert_eq!((reader.counts().passed, reader.counts().unread), (4, 3));
-    assert_eq!((reader.unread().first[0].line, reader.unread().number), (1, 3));
+    assert_eq!((reader.counts().passed, reader.counts().unread), (5, 4));
+    assert_eq!((reader.unread().first[0].line, reader.unread().number), (1, 4));
 }
 
 #[test]
