@@ -54,7 +54,7 @@ pub(super) fn deferred(text: &[u8]) -> Result<Event<'_>, Why> {
     Ok(if is_untried(&attempt) { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
 }
 
-/// Whether Exim only waits. Its numbers for that differ: version 4.94 moved them by one.
+/// Whether Exim only waits. Its numbers for that differ: version 4.95 moved them by one.
 fn is_untried(attempt: &Attempt<'_>) -> bool {
     const WORDS: [&str; 8] = [
         "Retry time not yet reached",
@@ -72,7 +72,7 @@ fn is_untried(attempt: &Attempt<'_>) -> bool {
             || WORDS.iter().any(|words| reason.starts_with(words.as_bytes())))
 }
 
-/// Before 4.83 the host stood among the words: `SMTP error ...: host mx.x [192.0.2.1]: 550 no`.
+/// Before 4.85 the host stood among the words: `SMTP error ...: host mx.x [192.0.2.1]: 550 no`.
 fn host_within(attempt: &mut Attempt<'_>) {
     if attempt.relay.is_none()
         && let Some((_, rest)) = cut(attempt.text, b": host ")
