@@ -115,10 +115,10 @@ class Log:
         names: their files.
         counts: `lines`, of them `used`, `passed` (of other programs or other things) and
             `malformed`; `unread`, those of the passed ones that look like deliveries; `passed_on`,
-            hops to a queue of the same machine, which are no deliveries; `put_off`, lines that say
-            that it is not yet time to try, which are no attempts; `open` messages not at their end,
-            `given_up` of which there were too many; `first_us` and `last_us`, None where
-            there is no line.
+            hops to a queue of the same machine, which are no deliveries; `put_off`, how often a
+            recipient was put off without being tried, which is no attempt; `open` messages not at
+            their end, `given_up` of which there were too many; `first_us` and `last_us`, None
+            where there is no line.
         problems: the first few lines that could not be read: file, line, why, how it begins.
         unread: the first few of the unread ones, as `problems` has them.
     """
@@ -168,8 +168,8 @@ class Log:
             )
         if put_off := self.count("put_off"):
             said.append(
-                f"{put_off:,} lines say that a recipient's retry time has not come:"
-                " these are not counted as attempts"
+                f"{put_off:,} times a recipient was put off untried, such as until its retry"
+                " time: these are not counted as attempts"
             )
         if given_up := self.count("given_up"):
             said.append(f"{given_up:,} messages were forgotten, because too many never ended")

@@ -12,17 +12,26 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import pyarrow as pa
+
 from sojourn._internal.errors import InputError
 
 STDIN = "-"
 PIECE = 1 << 20
 _SECOND_US = 10**6
+
+
+def _zstd(raw: BinaryIO) -> object:
+    return pa.CompressedInputStream(raw, "zstd")
+
+
 _PACKED: dict[bytes, Callable[[BinaryIO], object]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ": lzma.open,
+    b"\x28\xb5\x2f\xfd": _zstd,
 }
-_DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
 def pieces(name: str) -> Iterator[bytes]:
@@ -38,6 +47,8 @@ def pieces(name: str) -> Iterator[bytes]:
             while piece := file.read(PIECE):
                 yield piece
         except _DAMAGED as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # of the file, not of what is packed in it
             raise InputError(f"{name}: packed, and damaged: {error}") from None
 
 

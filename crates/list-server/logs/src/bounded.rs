@@ -50,7 +50,13 @@ impl<K: Hash + Eq, V> Bounded<K, V> {
     }
 
     pub(crate) fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Option<V> {
-        self.entries.swap_remove(key).map(|entry| entry.value)
+        self.take(key).map(|(_, value)| value)
+    }
+
+    /// Removes an entry with its key.
+    pub(crate) fn take<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Option<(K, V)> {
+        let (_, key, entry) = self.entries.swap_remove_full(key)?;
+        Some((key, entry.value))
     }
 
     pub(crate) fn len(&self) -> usize {

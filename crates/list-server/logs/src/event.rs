@@ -13,7 +13,9 @@ pub enum Event<'a> {
     More(&'a [u8]),
     /// Its time is over: all recipients who still wait get a bounce, with these words.
     Expired(&'a [u8]),
-    /// Nothing was delivered or was to be: a probe of an address, an operator's deletion.
+    /// An operator deleted it for these recipients.
+    Deleted(Attempt<'a>),
+    /// Nothing was to be delivered: a probe of an address, a message that a filter threw away.
     NoDelivery,
     /// It has left the queue.
     Removed,
@@ -74,7 +76,7 @@ pub enum Part {
 /// One line of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// The recipients: addresses with commas between, with or without brackets.
+    /// The recipient, with or without brackets; of a mailer that has lists those, with commas between.
     pub recipients: &'a [u8],
     /// The address it was sent to, where that was another.
     pub original: Option<&'a [u8]>,

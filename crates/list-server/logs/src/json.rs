@@ -15,8 +15,8 @@ pub(crate) enum Json {
     Other,
 }
 
-/// Names that collectors of logs give to a line: Docker, Fluentd, Logstash, Loki.
-const LINES: [&str; 5] = ["log", "message", "msg", "line", "MESSAGE"];
+/// Names that collectors of logs give to a line: Docker, Fluentd, Logstash, Loki, Splunk, Google.
+const LINES: [&str; 7] = ["log", "message", "msg", "line", "MESSAGE", "event", "textPayload"];
 
 /// Reads an object; nothing where it is damaged.
 pub(crate) fn read(text: &[u8]) -> Option<Json> {

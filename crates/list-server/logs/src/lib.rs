@@ -15,6 +15,7 @@ mod event;
 mod fields;
 mod foreign;
 mod framing;
+mod journal;
 mod json;
 pub mod mailer;
 mod messages;

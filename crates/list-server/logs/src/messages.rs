@@ -14,6 +14,8 @@ use std::sync::LazyLock;
 
 /// How many messages are known at a time.
 const MOST_MESSAGES: usize = 1 << 17;
+/// How many messages are remembered that have left the queue, by their keys.
+const MOST_LEFT: usize = 1 << 14;
 /// How many Message-IDs are remembered, so that copies of a message are one arrival.
 const MOST_IDS: usize = 1 << 16;
 /// How many lines with further recipients wait for their attempt.
@@ -82,6 +84,8 @@ pub(crate) enum Told {
     PutOff,
     /// It is in a queue of the same machine again.
     PassedOn,
+    /// An operator deleted it.
+    Deleted,
 }
 
 impl Delivery<'_> {
@@ -99,6 +103,7 @@ pub(crate) fn domain(address: &[u8]) -> &[u8] {
 #[derive(Debug)]
 pub(crate) struct Messages {
     messages: Bounded<Box<[u8]>, Message>,
+    left: Bounded<Box<[u8]>, ()>,
     ids: Bounded<Box<[u8]>, ()>,
     lists: Bounded<Box<[u8]>, Vec<u8>>,
     /// Recipients who wait: a message's key, a zero octet, the recipient.
@@ -111,6 +116,7 @@ impl Messages {
     pub(crate) fn new() -> Messages {
         Messages {
             messages: Bounded::new(MOST_MESSAGES),
+            left: Bounded::new(MOST_LEFT),
             ids: Bounded::new(MOST_IDS),
             lists: Bounded::new(MOST_LISTS),
             waiting: BTreeSet::new(),
@@ -182,22 +188,20 @@ impl Messages {
         }
     }
 
-    /// An attempt, or that it was put off, recipient by recipient.
+    /// An attempt (`Told::Tried`), or what took its place, recipient by recipient.
     pub(crate) fn attempt(
         &mut self,
         header: &SyslogHeader<'_>,
         mailer: &'static Mailer,
         queue_id: &[u8],
         attempt: &Attempt<'_>,
-        is_tried: bool,
+        told: Told,
         mut tell: impl FnMut(Told, &Delivery<'_>),
     ) {
         let before = if self.lists.len() > 0 { self.lists.remove(queue_id) } else { None };
-        let told = match is_tried {
-            true if self.is_passed_on(header, attempt) => Told::PassedOn,
-            true => Told::Tried,
-            false => Told::PutOff,
-        };
+        let is_tried = told == Told::Tried;
+        let is_passed_on = is_tried && self.is_passed_on(header, attempt);
+        let told = if is_passed_on { Told::PassedOn } else { told };
         let transaction = Transaction {
             host: self.hashing.hash_one(attempt.relay.unwrap_or(domain(attempt.recipients))),
             process: header.process,
@@ -216,7 +220,7 @@ impl Messages {
         let age = attempt.delay.or(message.accepted.map(|accepted| header.at - accepted));
         let mut ended = 0;
         let lists = before.as_deref().into_iter().chain([attempt.recipients]);
-        for recipient in lists.flat_map(recipients) {
+        for recipient in lists.flat_map(|list| recipients(list, mailer.has_lists)) {
             self.wait(recipient, attempt.outcome);
             let message = self.messages.get(&self.key[..]).expect("the message was found above");
             let delivery = Delivery {
@@ -238,14 +242,24 @@ impl Messages {
     }
 
     /// Whether the message is only in a queue of this machine again, behind a filter or after its
-    /// submission: the reply names a message of this machine, or comes from a loopback address.
+    /// submission, or forwarded by an alias: the reply names a message of this machine, or comes from
+    /// a loopback address.
     fn is_passed_on(&mut self, header: &SyslogHeader<'_>, attempt: &Attempt<'_>) -> bool {
-        let is_delivered = attempt.outcome == Outcome::Delivered;
-        let Some(next) = queued_as(attempt.text).filter(|_| is_delivered) else { return false };
+        if attempt.outcome != Outcome::Delivered {
+            return false;
+        }
+        // local(8) of Postfix made another message of it, as an alias or a .forward file says
+        if attempt.relay == Some(b"local") && attempt.text.starts_with(b"forwarded as ") {
+            return true;
+        }
+        let Some(next) = queued_as(attempt.text) else { return false };
         self.name(header, next);
         let is_loopback = LOOPBACK.contains(&attempt.address)
             && attempt.relay.is_some_and(|it| LOOPBACK.contains(&it));
-        is_loopback || self.messages.get(&self.key[..]).is_some()
+        // a filter's next message may have left before the line that passed it on
+        is_loopback
+            || self.messages.get(&self.key[..]).is_some()
+            || self.left.get(&self.key[..]).is_some()
     }
 
     /// Notes whether a recipient of the message found last waits.
@@ -306,7 +320,7 @@ impl Messages {
             tell(Told::Tried, &delivery);
         }
         if !mailer.says_removed {
-            self.messages.remove(&self.key[..]);
+            self.forget();
         }
     }
 
@@ -315,14 +329,21 @@ impl Messages {
         let message = self.messages.get(&self.key[..]).expect("the message was found before");
         message.ended += ended;
         if message.recipients.is_some_and(|all| message.ended >= all) {
-            self.messages.remove(&self.key[..]);
+            self.forget();
+        }
+    }
+
+    /// The message found last has left the queue.
+    fn forget(&mut self) {
+        if let Some((key, _)) = self.messages.take(&self.key[..]) {
+            self.left.add(key, ());
         }
     }
 
     /// A message has left the queue.
     pub(crate) fn removed(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) {
         self.name(header, queue_id);
-        self.messages.remove(&self.key[..]);
+        self.forget();
         if !self.waiting.is_empty() {
             self.take_waiting();
         }
@@ -357,14 +378,22 @@ impl Transaction {
     }
 }
 
-/// The addresses of a list, without brackets; a comma in quotes is part of one.
-fn recipients(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The addresses, without brackets; if it is a list, a comma that is not in quotes ends one.
+fn recipients(text: &[u8], is_list: bool) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
-    let parts = list.split(move |byte| {
+    let parts = text.split(move |byte| {
         quoted ^= *byte == b'"';
-        *byte == b',' && !quoted
+        is_list && *byte == b',' && !quoted
     });
-    parts.map(|part| without_brackets(part.trim_ascii())).filter(|part| !part.is_empty())
+    parts.map(|part| bare(part.trim_ascii())).filter(|part| !part.is_empty())
+}
+
+/// An address without brackets, or without the quotes that it has in a list of JSON.
+fn bare(address: &[u8]) -> &[u8] {
+    match address {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => without_brackets(address),
+    }
 }
 
 #[cfg(test)]
@@ -373,9 +402,12 @@ mod tests {
 
     #[test]
     fn lists_are_cut_at_commas() {
-        let cut = |list: &'static str| -> Vec<&[u8]> { recipients(list.as_bytes()).collect() };
+        let cut =
+            |list: &'static str| -> Vec<&[u8]> { recipients(list.as_bytes(), true).collect() };
         assert_eq!(cut("a@x"), [b"a@x"]);
         assert_eq!(cut("<a@x>,b@x, <\"c,d\"@x>,"), [&b"a@x"[..], b"b@x", b"\"c,d\"@x"]);
+        assert_eq!(cut("\"a@x\",\"b@x\""), [b"a@x", b"b@x"]);
         assert!(cut("").is_empty());
+        assert_eq!(recipients(b"a,b@x", false).collect::<Vec<_>>(), [b"a,b@x"]);
     }
 }

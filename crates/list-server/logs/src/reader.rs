@@ -1,17 +1,17 @@
 //! A log read from its bytes.
 
 use crate::event::Event;
-use crate::fields::cut;
 use crate::foreign;
 use crate::framing::{Framing, Piece};
+use crate::journal::{Entry, verbose_stamp};
 use crate::json::{self, Json};
 use crate::mailer::{Mailer, Said, of_program};
 use crate::messages::{Delivery, Messages, Told};
 use crate::problems::{Problems, Why};
 use crate::stamp::Clock;
-use crate::syslog_header::{SyslogHeader, may_be_stamp, number};
+use crate::syslog_header::{SyslogHeader, may_be_stamp};
 use crate::view::View;
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr2_iter};
 
 /// Octets at whose words a line of another log may begin.
 const INNER_MAX: usize = 300;
@@ -94,21 +94,6 @@ struct Log<V> {
     unread: Problems,
     counts: Counts,
     view: V,
-}
-
-/// The journal entry at hand.
-#[derive(Debug, Default)]
-struct Entry {
-    at: Option<i64>,
-    host: Vec<u8>,
-    program: Vec<u8>,
-    process: u32,
-    text: Vec<u8>,
-    begun: bool,
-    /// Whether its fields have four spaces before them.
-    is_verbose: bool,
-    /// An object of JSON as far as it was read.
-    object: Vec<u8>,
 }
 
 impl<V: View> Reader<V> {
@@ -256,18 +241,37 @@ impl<V: View> Log<V> {
         }
         match header {
             Ok(header) => self.header(settings, &header, said, line),
-            Err(why) => self.malformed(foreign::of(line).unwrap_or(why), line),
+            Err(why) => match foreign::of(line) {
+                Some(why) => self.malformed(why, line),
+                // of another program in a container, or of no interest
+                None => match self.inner_with(line, |_| true) {
+                    Some(inner) => self.header(settings, &inner, settings.read(&inner), line),
+                    None => self.malformed(why, line),
+                },
+            },
         }
     }
 
     /// The head of a line of a mailer that is part of this line, as containers' logs have them.
     fn inner<'a>(&mut self, settings: &Settings, line: &'a [u8]) -> Option<SyslogHeader<'a>> {
-        let starts = memchr_iter(b' ', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
+        self.inner_with(line, |header| {
+            of_program(header.program).is_some()
+                && matches!(settings.read(header), Some((_, Ok(Some(_)))))
+        })
+    }
+
+    fn inner_with<'a>(
+        &mut self,
+        line: &'a [u8],
+        is_wanted: impl Fn(&SyslogHeader<'a>) -> bool,
+    ) -> Option<SyslogHeader<'a>> {
+        // behind a colon too, as grep writes a file's name
+        let starts = memchr2_iter(b' ', b':', &line[..line.len().min(INNER_MAX)]).map(|at| at + 1);
+        let starts = std::iter::once(0).chain(starts);
         for rest in starts.rev().map(|start| &line[start..]).filter(|rest| may_be_stamp(rest)) {
             let mut clock = self.clock.clone();
             if let Ok(header) = SyslogHeader::read(rest, &mut clock)
-                && of_program(header.program).is_some()
-                && matches!(settings.read(&header), Some((_, Ok(Some(_)))))
+                && is_wanted(&header)
             {
                 self.clock = clock;
                 return Some(header);
@@ -290,7 +294,10 @@ impl<V: View> Log<V> {
                 let header = SyslogHeader { at, host: b"", program, process: 0, text: object };
                 self.header(settings, &header, settings.read(&header), object);
             }
-            Some(Json::Other) => self.counts.passed += 1,
+            Some(Json::Other) => {
+                self.counts.passed += 1;
+                self.unread_if_delivery(object, object);
+            }
             None => self.malformed("an object of JSON that is damaged", object),
         }
         self.counts.lines += 1;
@@ -327,7 +334,15 @@ impl<V: View> Log<V> {
             process: entry.process,
             text: &entry.text,
         };
-        self.header(settings, &header, settings.read(&header), &entry.text);
+        let said = settings.read(&header);
+        // a container's line, which the journal has from the container's driver
+        if said.is_none()
+            && let Some(inner) = self.inner(settings, &entry.text)
+        {
+            let said = settings.read(&inner);
+            return self.header(settings, &inner, said, &entry.text);
+        }
+        self.header(settings, &header, said, &entry.text);
     }
 
     fn header(
@@ -349,10 +364,14 @@ impl<V: View> Log<V> {
             None if let Some(why) = foreign::of(line) => self.malformed(why, line),
             None | Some((_, Ok(None))) => {
                 self.counts.passed += 1;
-                if foreign::looks_like_delivery(header.text) {
-                    self.unread.add(&self.source, self.line, "it is not read", line);
-                }
+                self.unread_if_delivery(header.text, line);
             }
+        }
+    }
+
+    fn unread_if_delivery(&mut self, text: &[u8], line: &[u8]) {
+        if foreign::looks_like_delivery(text) {
+            self.unread.add(&self.source, self.line, "it is not read", line);
         }
     }
 
@@ -375,8 +394,9 @@ impl<V: View> Log<V> {
             }
             Told::PassedOn => {
                 counts.passed_on += 1;
-                view.passed_on(delivery);
+                view.ended_untried(delivery);
             }
+            Told::Deleted => view.ended_untried(delivery),
         };
         match event {
             Event::MessageInfo(info) => {
@@ -385,8 +405,15 @@ impl<V: View> Log<V> {
                 }
             }
             Event::More(recipients) => messages.list(id, recipients),
-            Event::Attempt(attempt) => messages.attempt(header, mailer, id, attempt, true, tell),
-            Event::PutOff(attempt) => messages.attempt(header, mailer, id, attempt, false, tell),
+            Event::Attempt(attempt) => {
+                messages.attempt(header, mailer, id, attempt, Told::Tried, tell);
+            }
+            Event::PutOff(attempt) => {
+                messages.attempt(header, mailer, id, attempt, Told::PutOff, tell);
+            }
+            Event::Deleted(attempt) => {
+                messages.attempt(header, mailer, id, attempt, Told::Deleted, tell);
+            }
             Event::Expired(text) => messages.expired(header, mailer, id, text, tell),
             Event::Removed => {
                 messages.removed(header, id);
@@ -403,34 +430,12 @@ impl Settings {
     /// What a line says, and whose it is; nothing where it is no mailer's.
     fn read<'a>(&self, header: &SyslogHeader<'a>) -> Option<Read<'a>> {
         let mailer = self.mailer.or_else(|| of_program(header.program))?;
-        Some((mailer, (mailer.read)(header.text)))
-    }
-}
-
-/// The stamp of an entry's first line with journalctl --output=verbose: `Sat 2026-11-28 07:41:25.5
-/// UTC [s=...;i=...]`, to whose fields four spaces are added.
-fn verbose_stamp(line: &[u8]) -> Option<&[u8]> {
-    let is_dated = line.get(8) == Some(&b'-') && line[3] == b' ' && line.ends_with(b"]");
-    (is_dated && cut(line, b" [s=").is_some()).then(|| &line[4..])
-}
-
-impl Entry {
-    /// Whether this line is part of an object of JSON in several lines.
-    fn is_object(&self, line: &[u8]) -> bool {
-        !self.object.is_empty() || line == b"{" && !self.begun
-    }
-
-    /// The fields of systemd.journal-fields(7) that make a line.
-    fn take(&mut self, name: &[u8], value: &[u8]) {
-        match name {
-            b"__REALTIME_TIMESTAMP" => {
-                self.at = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+        let said = match (mailer.read)(header.text) {
+            Ok(Some((_, Event::Attempt(attempt)))) if attempt.recipients.is_empty() => {
+                Err("an attempt without a recipient")
             }
-            b"_HOSTNAME" => self.host = value.to_vec(),
-            b"SYSLOG_IDENTIFIER" => self.program = value.to_vec(),
-            b"SYSLOG_PID" | b"_PID" => self.process = number(value).unwrap_or(self.process),
-            b"MESSAGE" => self.text = value.to_vec(),
-            _ => {}
-        }
+            said => said,
+        };
+        Some((mailer, said))
     }
 }

@@ -8,7 +8,8 @@ use crate::problems::Why;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(super) static KUMOMTA: Mailer = Mailer { name: "kumomta", owns, says_removed: false, read };
+pub(super) static KUMOMTA: Mailer =
+    Mailer { name: "kumomta", owns, says_removed: false, has_lists: true, read };
 
 /// A record; texts as they are written, in quotes.
 #[derive(Deserialize)]
@@ -67,7 +68,8 @@ fn owns(program: &[u8]) -> bool {
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let record = Record::parse(text).ok_or("a record without type, id, recipient or timestamp")?;
     let id = inner(record.id);
-    let outcome = match inner(record.kind) {
+    let kind = inner(record.kind);
+    let outcome = match kind {
         b"Reception" => {
             let info = MessageInfo {
                 accepted: true,
@@ -81,10 +83,12 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
         b"Delivery" => Outcome::Delivered,
         b"TransientFailure" => Outcome::Deferred,
         b"Bounce" => Outcome::Bounced,
-        b"Expiration" => return Ok(Some((id, Event::Expired(reply(&record))))),
+        b"Expiration" | b"AdminBounce" => Outcome::Bounced,
         _ => return Ok(Some((id, Event::NoDelivery))),
     };
-    let mut attempt = Attempt::new(inner(record.recipient), outcome, Part::Unmarked);
+    // no host is tried when a message's time is over
+    let part = if kind == b"Expiration" { Part::More } else { Part::Unmarked };
+    let mut attempt = Attempt::new(inner(record.recipient), outcome, part);
     attempt.text = reply(&record);
     attempt.delay = record.created.map(|created| (record.timestamp - created) * 1_000_000);
     let status = record.response.and_then(|response| response.enhanced_code);
@@ -94,7 +98,8 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
         attempt.relay = Some(name.strip_suffix(b".").unwrap_or(name));
         attempt.address = peer.addr.map(inner).unwrap_or_default();
     }
-    Ok(Some((id, Event::Attempt(attempt))))
+    let is_deleted = kind == b"AdminBounce";
+    Ok(Some((id, if is_deleted { Event::Deleted(attempt) } else { Event::Attempt(attempt) })))
 }
 
 fn reply<'a>(record: &Record<'a>) -> &'a [u8] {
@@ -157,7 +162,9 @@ mod tests {
         };
         assert_eq!((info.sender, info.size), (Some(&b"a@x"[..]), Some(1047)));
         let expiry = record("Expiration");
-        assert_eq!(KUMOMTA.event(&expiry), Ok(Some(Event::Expired(br#"OK \"id\""#))));
+        let expiry = KUMOMTA.attempted(&expiry);
+        assert_eq!((expiry.outcome, expiry.part), (Outcome::Bounced, Part::More));
+        assert!(matches!(KUMOMTA.event(&record("AdminBounce")), Ok(Some(Event::Deleted(_)))));
         assert_eq!(KUMOMTA.event(&record("Feedback")), Ok(Some(Event::NoDelivery)));
     }
 

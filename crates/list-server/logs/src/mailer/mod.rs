@@ -24,6 +24,8 @@ pub struct Mailer {
     pub(crate) owns: fn(program: &[u8]) -> bool,
     /// Whether it says when a message has left the queue.
     pub(crate) says_removed: bool,
+    /// Whether a line may name several recipients, with commas between.
+    pub(crate) has_lists: bool,
     /// What its line says; nothing where that is not about a message's way.
     pub(crate) read: for<'a> fn(text: &'a [u8]) -> Result<Said<'a>, Why>,
 }

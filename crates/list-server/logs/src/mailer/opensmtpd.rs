@@ -1,14 +1,15 @@
 //! OpenSMTPD: a line for each recipient of each attempt, with quoted values.
 //!
-//! Source: OpenSMTPD's mta_session.c, mda.c and smtp_session.c (6.0 to 7.6), and 5.x, which wrote
-//! `mta event=delivery`.
+//! Source: OpenSMTPD's mta.c, mda.c, queue.c and smtp_session.c (6.0 to 7.6), and 5.x, which wrote
+//! `mta event=delivery`, and before that `relay: Ok for`.
 
 use super::{Mailer, NO_STATUS, Said};
 use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
-use crate::fields::{cut, dsn_within, units, whole, without_brackets};
+use crate::fields::{cut, dsn_within, pair, units, whole, without_brackets};
 use crate::problems::Why;
 
-pub(super) static OPENSMTPD: Mailer = Mailer { name: "opensmtpd", owns, says_removed: false, read };
+pub(super) static OPENSMTPD: Mailer =
+    Mailer { name: "opensmtpd", owns, says_removed: false, has_lists: false, read };
 
 /// Octets of an envelope's name that are its message's.
 const MESSAGE_ID: usize = 8;
@@ -19,6 +20,10 @@ fn owns(program: &[u8]) -> bool {
 
 /// `9c7e8b2f1f5a1c3d mta delivery evpid=67a0f4d2d1e2f3a4 from=<a@b> to=<c@d> ...`
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
+    let of_queue = text.strip_prefix(b"relay: ").or(text.strip_prefix(b"delivery: "));
+    if let Some((result, rest)) = of_queue.and_then(|rest| cut(rest, b" for ")) {
+        return ended(result, rest);
+    }
     let Some((_, rest)) = cut(text, b" ") else { return Ok(None) };
     let is = |kind: &str, what: &str| {
         let rest = rest.strip_prefix(kind.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
@@ -63,15 +68,50 @@ fn delivery(text: &[u8]) -> Result<(&[u8], Event<'_>), Why> {
             _ => {}
         }
     }
-    attempt.outcome = match result.ok_or(NO_STATUS)? {
+    let id = envelope.get(..MESSAGE_ID).ok_or("an attempt without its envelope")?;
+    outcome(result.ok_or(NO_STATUS)?, attempt).map(|event| (id, event))
+}
+
+/// The queue's line: `relay: Expire for 67a0f4d2d1e2f3a4: from=<a@b>, to=<c@d>, rcpt=<->, delay=4d,
+/// stat=Envelope expired`; and each attempt's before 5.4, with `relay=192.0.2.1 (mx.d)` too.
+fn ended<'a>(result: &'a [u8], text: &'a [u8]) -> Result<Said<'a>, Why> {
+    let (envelope, mut rest) = cut(text, b": ").ok_or("an envelope without what came of it")?;
+    let mut attempt = Attempt::new(b"", Outcome::Delivered, Part::Unmarked);
+    while let Some((key, value, behind)) = pair(rest) {
+        match key {
+            b"to" => attempt.recipients = without_brackets(value),
+            b"rcpt" if value != b"<->" => attempt.original = Some(without_brackets(value)),
+            b"relay" => (attempt.relay, attempt.address) = relay(value),
+            b"delay" => attempt.delay = Some(units(value).ok_or("a delay that is no time")?),
+            b"stat" => {
+                attempt.text = &rest[b"stat=".len()..];
+                break;
+            }
+            _ => {}
+        }
+        rest = behind;
+    }
+    let id = envelope.get(..MESSAGE_ID).ok_or("an attempt without its envelope")?;
+    outcome(result, attempt).map(|event| Some((id, event)))
+}
+
+fn outcome<'a>(result: &[u8], mut attempt: Attempt<'a>) -> Result<Event<'a>, Why> {
+    if result == b"Expire" {
+        // no host was tried
+        attempt.part = Part::More;
+    }
+    attempt.outcome = match result {
         b"Ok" => Outcome::Delivered,
         b"TempFail" => Outcome::Deferred,
-        b"PermFail" => Outcome::Bounced,
-        _ => return Err("a result that is none of Ok, TempFail, PermFail"),
+        b"PermFail" | b"Expire" => Outcome::Bounced,
+        b"Remove" => {
+            attempt.outcome = Outcome::Bounced;
+            return Ok(Event::Deleted(attempt));
+        }
+        _ => return Err("a result that is none of Ok, TempFail, PermFail, Expire, Remove"),
     };
     attempt.dsn = dsn_within(attempt.text);
-    let id = envelope.get(..MESSAGE_ID).ok_or("an attempt without its envelope")?;
-    Ok((id, Event::Attempt(attempt)))
+    Ok(Event::Attempt(attempt))
 }
 
 /// `192.0.2.1 (mx.d)`
@@ -81,7 +121,8 @@ fn relay(value: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (Some(if name.is_empty() { address } else { name }), address)
 }
 
-/// `key=value` and `key="value"`, with spaces between. A quote in a value has a backslash before it.
+/// `key=value`, `key="value"` and `key=<value>`, with spaces between. The last one, `stat`, is the
+/// host's own words, whatever is in them.
 struct Pairs<'a>(&'a [u8]);
 
 impl<'a> Iterator for Pairs<'a> {
@@ -90,16 +131,17 @@ impl<'a> Iterator for Pairs<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (key, rest) = cut(self.0.trim_ascii_start(), b"=")?;
         let (value, rest) = match rest {
-            [b'"', quoted @ ..] => {
-                let is_end =
-                    |at: &usize| quoted[*at] == b'"' && (*at == 0 || quoted[at - 1] != b'\\');
-                let end = (0..quoted.len()).find(is_end).unwrap_or(quoted.len());
-                (&quoted[..end], quoted.get(end + 1..).unwrap_or_default())
+            _ if key == b"stat" => (rest, &b""[..]),
+            [b'"', quoted @ ..] => cut(quoted, b"\"").unwrap_or((quoted, b"")),
+            [b'<', ..] => {
+                let end = cut(rest, b"> ").map_or(rest.len(), |(value, _)| value.len() + 1);
+                rest.split_at(end)
             }
             _ => cut(rest, b" ").unwrap_or((rest, b"")),
         };
+        let is_quoted = value.len() > 1 && value.starts_with(b"\"") && value.ends_with(b"\"");
         self.0 = rest;
-        Some((key, value))
+        Some((key, if is_quoted { &value[1..value.len() - 1] } else { value }))
     }
 }
 
@@ -128,7 +170,39 @@ mod tests {
         assert_eq!((older.outcome, older.original), (Outcome::Deferred, Some(&b"c@y"[..])));
         let local = "1 mda delivery evpid=67a0f4d2d1e2f3a4 from=<a@x> to=<b@y> rcpt=<b@y> user=b \
             delay=0s result=PermFail stat=Error (\"user unknown\")";
-        assert_eq!(OPENSMTPD.attempted(local).outcome, Outcome::Bounced);
+        let local = OPENSMTPD.attempted(local);
+        assert_eq!(
+            (local.outcome, local.text),
+            (Outcome::Bounced, &b"Error (\"user unknown\")"[..])
+        );
+    }
+
+    #[test]
+    fn words_of_a_host_change_nothing() {
+        let line = "1 mta delivery evpid=67a0f4d2d1e2f3a4 from=<\"a b\"@x> to=<\"c d\"@y> rcpt=<-> \
+            source=\"-\" relay=\"192.0.2.1 (mx.y)\" delay=1s result=\"TempFail\" \
+            stat=\"450 \"later\" to=<e@z> result=\"Ok\" evpid=0000000000000000\"";
+        let attempt = OPENSMTPD.attempted(line);
+        assert_eq!((attempt.recipients, attempt.outcome), (&b"\"c d\"@y"[..], Outcome::Deferred));
+        assert!(attempt.text.ends_with(b"evpid=0000000000000000"));
+    }
+
+    #[test]
+    fn lines_of_the_queue() {
+        let expired = "relay: Expire for 67a0f4d2d1e2f3a4: from=<a@x>, to=<b@y>, rcpt=<c@y>, \
+            delay=4d1s, stat=Envelope expired";
+        let attempt = OPENSMTPD.attempted(expired);
+        assert_eq!((attempt.outcome, attempt.recipients), (Outcome::Bounced, &b"b@y"[..]));
+        assert_eq!((attempt.original, attempt.text), (Some(&b"c@y"[..]), &b"Envelope expired"[..]));
+        let old = "relay: TempFail for 66251a4092099e2d: session=00000016486029f7, from=<a@x>, \
+            to=<b@y>, rcpt=<->, source=192.0.2.5, relay=192.0.2.1 (mx.y), delay=12s, \
+            stat=451 Temporary failure, please try again later";
+        let old = OPENSMTPD.attempted(old);
+        assert_eq!((old.outcome, old.relay), (Outcome::Deferred, Some(&b"mx.y"[..])));
+        assert_eq!(old.text, b"451 Temporary failure, please try again later");
+        let removed = "delivery: Remove for 67a0f4d2d1e2f3a4: from=<a@x>, to=<b@y>, rcpt=<->, \
+            delay=4s, stat=Removed by administrator";
+        assert!(matches!(OPENSMTPD.event(removed), Ok(Some(Event::Deleted(_)))));
     }
 
     #[test]

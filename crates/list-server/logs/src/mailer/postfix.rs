@@ -7,9 +7,10 @@ use super::{Mailer, NO_STATUS, Said};
 use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{cut, dsn, pair, queue_id, seconds, whole, without_brackets};
 use crate::problems::Why;
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
-pub(super) static POSTFIX: Mailer = Mailer { name: "postfix", owns, says_removed: true, read };
+pub(super) static POSTFIX: Mailer =
+    Mailer { name: "postfix", owns, says_removed: true, has_lists: false, read };
 
 /// Daemons that log a message's way.
 const DAEMONS: [&[u8]; 13] = [
@@ -30,7 +31,7 @@ fn owns(program: &[u8]) -> bool {
 
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let Some((id, rest)) = queue_id(text) else { return Ok(None) };
-    let event = if rest.starts_with(b"to=<") {
+    let event = if rest.starts_with(b"to=") {
         Some(attempt(rest)?)
     } else if let Some(message_id) = rest.strip_prefix(b"message-id=") {
         // cleanup's, which is there once, when the message is taken in
@@ -43,7 +44,8 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     } else if rest.starts_with(b"from=<") {
         info(rest).map(Event::MessageInfo).or_else(|| expired(rest))
     } else {
-        (rest == b"removed").then_some(Event::Removed)
+        // postsuper -r gives the message another name, under which it goes on
+        matches!(rest, b"removed" | b"requeued").then_some(Event::Removed)
     };
     Ok(event.map(|event| (id, event)))
 }
@@ -78,15 +80,10 @@ pub(super) fn info(text: &[u8]) -> Option<MessageInfo<'_>> {
 /// Ok)`
 pub(super) fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     // the addresses come first, and may hold anything
-    let end = memchr(b'>', text).ok_or("no end of its address")?;
-    let end = match text.get(end + 1) {
-        Some(b',') => end,
-        _ => cut(text, b">, ").ok_or("no end of its address")?.0.len(),
-    };
-    let mut attempt = Attempt::new(&text[4..end], Outcome::Delivered, Part::Unmarked);
-    let mut rest = text[end + 1..].strip_prefix(b", ").unwrap_or_default();
-    if let Some(original) = rest.strip_prefix(b"orig_to=<") {
-        let (original, behind) = cut(original, b">, ").ok_or("no end of its original address")?;
+    let (recipient, mut rest) = address(&text[3..]).ok_or("no end of its address")?;
+    let mut attempt = Attempt::new(recipient, Outcome::Delivered, Part::Unmarked);
+    if let Some(original) = rest.strip_prefix(b"orig_to=") {
+        let (original, behind) = address(original).ok_or("no end of its original address")?;
         attempt.original = Some(original);
         rest = behind;
     }
@@ -109,14 +106,28 @@ pub(super) fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     }
 }
 
+/// `<a@b>, ` or `a@b, `, and what follows. The address may hold anything, also `>, `.
+fn address(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let Some(inner) = text.strip_prefix(b"<") else { return cut(text, b", ") };
+    let behind = |end: usize| inner[end + 1..].strip_prefix(b", ");
+    let is_end = |end: &usize| {
+        behind(*end).is_some_and(|it| it.starts_with(b"relay=") || it.starts_with(b"orig_to=<"))
+    };
+    let end = memchr_iter(b'>', inner).find(is_end).or_else(|| memchr(b'>', inner))?;
+    Some((&inner[..end], behind(end).unwrap_or_default()))
+}
+
 fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Event<'a>, Why> {
     let (word, text) = cut(value, b" ").unwrap_or((value, b""));
     attempt.outcome = match word {
         b"sent" => Outcome::Delivered,
         b"deferred" | b"SOFTBOUNCE" => Outcome::Deferred,
         b"bounced" | b"expired" => Outcome::Bounced,
-        // probes of addresses are no deliveries, and what an operator deletes is none either
-        b"deleted" => return Ok(Event::NoDelivery),
+        b"deleted" => {
+            attempt.outcome = Outcome::Bounced;
+            return Ok(Event::Deleted(attempt));
+        }
+        // probes of addresses are no deliveries
         _ if word.starts_with(b"deliverable") || word.starts_with(b"undeliverable") => {
             return Ok(Event::NoDelivery);
         }
@@ -175,6 +186,18 @@ mod tests {
     }
 
     #[test]
+    fn addresses_without_brackets() {
+        let line = "2A22C263F6: to=user@x.example, orig_to=root@localhost, relay=local, delay=0.07, \
+            dsn=2.0.0, status=sent (delivered to command: procmail -a \"$EXTENSION\")";
+        let attempt = POSTFIX.attempted(line);
+        assert_eq!(attempt.recipients, b"user@x.example");
+        assert_eq!(
+            (attempt.original, attempt.relay),
+            (Some(&b"root@localhost"[..]), Some(&b"local"[..]))
+        );
+    }
+
+    #[test]
     fn attempts_of_other_kinds() {
         let none = POSTFIX.attempted(
             "4F2A13C0D1: to=<a@x>, relay=none, delay=30, delays=0.01/0/30/0, dsn=4.4.1, \
@@ -208,7 +231,10 @@ mod tests {
         let info =
             MessageInfo { accepted: true, message_id: Some(b"1@x"), ..MessageInfo::default() };
         assert_eq!(POSTFIX.event(id), Ok(Some(Event::MessageInfo(info))));
-        assert_eq!(POSTFIX.event("4F2A13C0D1: removed"), Ok(Some(Event::Removed)));
+        for word in ["removed", "requeued"] {
+            let line = format!("4F2A13C0D1: {word}");
+            assert_eq!(POSTFIX.event(&line), Ok(Some(Event::Removed)), "{word}");
+        }
     }
 
     #[test]
@@ -229,10 +255,12 @@ mod tests {
             let line = format!("4F2A13C0D1: from=<a@x>, status={status}, x");
             assert_eq!(POSTFIX.event(&line), Ok(Some(Event::Expired(text.as_bytes()))));
         }
-        for status in ["deliverable", "undeliverable", "undeliverable-but-not-cached", "deleted"] {
+        for status in ["deliverable", "undeliverable", "undeliverable-but-not-cached"] {
             let line = format!("4F2A13C0D1: to=<a@x>, relay=none, delay=1, status={status} (x)");
             assert_eq!(POSTFIX.event(&line), Ok(Some(Event::NoDelivery)));
         }
+        let deleted = "4F2A13C0D1: to=<a@x>, relay=none, delay=1, status=deleted (x)";
+        assert!(matches!(POSTFIX.event(deleted), Ok(Some(Event::Deleted(_)))));
     }
 
     #[test]

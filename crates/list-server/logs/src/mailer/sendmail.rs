@@ -9,11 +9,12 @@ use crate::fields::{cut, days_and_clock, dsn, pair, queue_id, whole, without_bra
 use crate::problems::Why;
 use memchr::memrchr;
 
-pub(super) static SENDMAIL: Mailer = Mailer { name: "sendmail", owns, says_removed: false, read };
+pub(super) static SENDMAIL: Mailer =
+    Mailer { name: "sendmail", owns, says_removed: false, has_lists: true, read };
 
-/// `sendmail`, and what Debian's and others' call its daemons: `sm-mta`, `sm-msp-queue`.
+/// `sendmail`, and what Debian's and others' call its daemons: `sm-mta`, `sm-msp-queue`, `sm-que`.
 fn owns(program: &[u8]) -> bool {
-    program.starts_with(b"sendmail") || program.starts_with(b"sm-m")
+    program.starts_with(b"sendmail") || program.starts_with(b"sm-")
 }
 
 fn read(text: &[u8]) -> Result<Said<'_>, Why> {
@@ -62,15 +63,17 @@ fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     const NO_CLOCK: Why = "a delay that is not like 1+02:03:04";
     let mut attempt = Attempt::new(b"", Outcome::Delivered, Part::First);
     let mut rest = text;
+    let mut has_mailer = false;
     while let Some((key, value, behind)) = pair(rest) {
         match key {
             b"to" => attempt.recipients = value,
+            b"mailer" => has_mailer = true,
             b"delay" => attempt.delay = Some(days_and_clock(value).ok_or(NO_CLOCK)?),
             b"xdelay" => attempt.took = Some(days_and_clock(value).ok_or(NO_CLOCK)?),
             b"relay" => (attempt.relay, attempt.address) = relay(value),
             b"dsn" => attempt.dsn = dsn(value),
             // the last one, and whatever is in it
-            b"stat" => return Ok(stat(&rest[b"stat=".len()..], attempt)),
+            b"stat" => return Ok(stat(&rest[b"stat=".len()..], attempt, has_mailer)),
             _ => {}
         }
         rest = behind;
@@ -78,12 +81,15 @@ fn attempt(text: &[u8]) -> Result<Event<'_>, Why> {
     Err(NO_STATUS)
 }
 
-fn stat<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Event<'a> {
+fn stat<'a>(value: &'a [u8], mut attempt: Attempt<'a>, has_mailer: bool) -> Event<'a> {
     attempt.text = value;
     attempt.outcome = if value.starts_with(b"Sent") {
         Outcome::Delivered
-    } else if value.starts_with(b"queued") {
+    } else if value.starts_with(b"queued") || value.starts_with(b"quarantined") {
         // put by for later, and not tried
+        return Event::NoDelivery;
+    } else if !has_mailer && attempt.dsn.is_none() && !value.starts_with(b"Deferred") {
+        // a milter refused the message while it came in
         return Event::NoDelivery;
     } else if value.starts_with(b"Deferred") || attempt.dsn.is_some_and(|dsn| dsn.0 == 4) {
         Outcome::Deferred
@@ -182,6 +188,11 @@ mod tests {
         }
         let queued = "59QA0x1234: to=<a@x>, delay=00:00:00, mailer=esmtp, pri=30031, stat=queued";
         assert_eq!(SENDMAIL.event(queued), Ok(Some(Event::NoDelivery)));
+        let kept = "59QA0x1234: to=<a@x>, delay=00:00:00, mailer=esmtp, stat=quarantined";
+        assert_eq!(SENDMAIL.event(kept), Ok(Some(Event::NoDelivery)));
+        let refused =
+            "59QA0x1234: to=<a@x>, delay=00:00:00, pri=30747, stat=Mail Rejected: too many";
+        assert_eq!(SENDMAIL.event(refused), Ok(Some(Event::NoDelivery)));
     }
 
     #[test]

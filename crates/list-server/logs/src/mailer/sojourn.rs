@@ -9,7 +9,8 @@ use crate::event::{Event, MessageInfo};
 use crate::fields::queue_id;
 use crate::problems::Why;
 
-pub(super) static SOJOURN: Mailer = Mailer { name: "sojourn", owns, says_removed: true, read };
+pub(super) static SOJOURN: Mailer =
+    Mailer { name: "sojourn", owns, says_removed: true, has_lists: false, read };
 
 fn owns(program: &[u8]) -> bool {
     program.starts_with(b"sojourn/")

@@ -23,8 +23,9 @@ pub trait View {
     /// A message was not tried for one recipient, as it is not yet time to.
     fn put_off(&mut self, _: &Delivery<'_>) {}
 
-    /// A message is in a queue of the same machine again, behind a filter: nothing was delivered.
-    fn passed_on(&mut self, _: &Delivery<'_>) {}
+    /// A message no longer waits for one recipient, and nothing was delivered: it is in a queue of
+    /// the same machine again, behind a filter, or an operator deleted it.
+    fn ended_untried(&mut self, _: &Delivery<'_>) {}
 
     /// A message has left the queue.
     fn removed(&mut self, queue_id: &[u8]);

@@ -67,7 +67,7 @@ impl View for Waiting {
         if delivery.attempt.outcome == Outcome::Deferred {
             self.waits(delivery, true);
         } else {
-            self.passed_on(delivery);
+            self.ended_untried(delivery);
         }
     }
 
@@ -75,7 +75,7 @@ impl View for Waiting {
         self.waits(delivery, false);
     }
 
-    fn passed_on(&mut self, delivery: &Delivery<'_>) {
+    fn ended_untried(&mut self, delivery: &Delivery<'_>) {
         if !self.late.is_empty() {
             self.name(delivery.queue_id, delivery.recipient);
             self.late.remove(&self.key[..]);

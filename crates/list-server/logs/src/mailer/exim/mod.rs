@@ -10,7 +10,12 @@ use crate::stamp::Clock;
 use crate::syslog_header::leading_process;
 use memchr::{memchr, memrchr};
 
-pub(super) static EXIM: Mailer = Mailer { name: "exim", owns, says_removed: true, read };
+mod reason;
+
+use reason::{deferred, failed};
+
+pub(super) static EXIM: Mailer =
+    Mailer { name: "exim", owns, says_removed: true, has_lists: false, read };
 
 fn owns(program: &[u8]) -> bool {
     program.starts_with(b"exim")
@@ -21,6 +26,8 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let Some((flag, rest)) = rest.split_at_checked(3) else { return Ok(None) };
     let event = match flag {
         b"<= " => Event::MessageInfo(info(rest)),
+        // a filter threw the message away
+        b"=> " if rest.starts_with(b"discarded (") => Event::NoDelivery,
         b"=> " | b">> " => Event::Attempt(delivered(rest, Part::First)?),
         b"-> " => Event::Attempt(delivered(rest, Part::More)?),
         b"** " => Event::Attempt(failed(rest)?),
@@ -31,8 +38,11 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     Ok(Some((id, event)))
 }
 
-/// Exim through syslog writes its own stamp and process too, unless its configuration says not to.
+/// Exim through syslog writes its own stamp and process too, unless its configuration says not to,
+/// and before those `[1\3] ` if the line is the first of three parts.
 fn without_stamp(text: &[u8]) -> &[u8] {
+    let is_part = text.starts_with(b"[1\\") || text.starts_with(b"[1/");
+    let text = cut(text, b"] ").filter(|_| is_part).map_or(text, |(_, text)| text);
     let text = match Clock::new(0).iso(text) {
         Ok((_, rest)) => rest.strip_prefix(b" ").unwrap_or(rest),
         Err(_) => text,
@@ -95,17 +105,28 @@ fn info(text: &[u8]) -> MessageInfo<'_> {
 
 /// The address, and that behind it in brackets, which it was sent to, or which is the whole of it.
 fn whom<'a>(words: &mut Words<'a>, outcome: Outcome, part: Part) -> Result<Attempt<'a>, Why> {
-    let address = words.next().ok_or("an attempt without a recipient")?;
+    let command = command(words.0);
+    let address = match command {
+        Some((command, rest)) => {
+            words.0 = rest;
+            command
+        }
+        None => words.next().ok_or("an attempt without a recipient")?,
+    };
     let mut attempt = Attempt::new(without_brackets(address), outcome, part);
+    let is_bare = command.is_some() || memchr(b'@', attempt.recipients).is_none();
     loop {
         let before = words.0;
         match words.next() {
-            // what a router made of it on the way
-            Some([b'(', ..]) => {}
+            // what routers made of it on the way
+            Some(word @ [b'(', ..]) => {
+                if !word.ends_with(b")") {
+                    words.find(|word| word.ends_with(b")"));
+                }
+            }
             Some([b'<', inner @ .., b'>']) => {
-                let bare = memchr(b'@', attempt.recipients).is_none();
                 let inner_is_whole = memchr(b'@', inner).is_some();
-                if bare && inner_is_whole {
+                if is_bare && inner_is_whole {
                     attempt.recipients = inner;
                 } else {
                     attempt.original = Some(inner);
@@ -117,6 +138,14 @@ fn whom<'a>(words: &mut Words<'a>, outcome: Outcome, part: Part) -> Result<Attem
             }
         }
     }
+}
+
+/// A command or a file that takes the place of an address, spaces and all, and what follows:
+/// `|/usr/bin/vacation -a x <a@b>`, `/dev/null <a@b>`, `save box <a@b>`.
+fn command(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_command = matches!(text.first(), Some(b'|' | b'/' | b'>')) || text.starts_with(b"save ");
+    let (command, _) = cut(text, b" <").filter(|_| is_command)?;
+    Some(text.split_at(command.len()))
 }
 
 /// `F=<a@b> R=router T=transport H=mx.x.example [192.0.2.1]:25 C="250 Ok" QT=1s DT=0.1s`
@@ -160,53 +189,12 @@ fn delivered(text: &[u8], part: Part) -> Result<Attempt<'_>, Why> {
     Ok(attempt)
 }
 
-/// `a@b R=router T=transport H=host [192.0.2.1]: SMTP error ...: 550 no such user DT=0s`
-fn failed(text: &[u8]) -> Result<Attempt<'_>, Why> {
-    let (head, reason) = cut(text, b": ").ok_or("a failure without its reason")?;
-    let mut head = Words(head);
-    let mut attempt = whom(&mut head, Outcome::Bounced, Part::Unmarked)?;
-    details(head, &mut attempt)?;
-    attempt.text = without_times(reason, &mut attempt)?;
-    attempt.dsn = dsn_within(attempt.text);
-    Ok(attempt)
-}
-
-/// `a@b R=router T=transport defer (-44) H=host [192.0.2.1] DT=0s: SMTP error ...`, and
-/// `a@b R=router T=transport defer (111): Connection refused DT=0s`. Nothing is tried before the
-/// retry time (errors -51 to -53).
-fn deferred(text: &[u8]) -> Result<Event<'_>, Why> {
-    const WHY: Why = "a deferral without `defer (`";
-    let (head, reason) = cut(text, b" defer (").ok_or(WHY)?;
-    let (error, reason) = cut(reason, b")").ok_or(WHY)?;
-    let is_early = matches!(error, b"-51" | b"-52" | b"-53");
-    let mut head = Words(head);
-    let mut attempt = whom(&mut head, Outcome::Deferred, Part::Unmarked)?;
-    details(head, &mut attempt)?;
-    let (host, reason) = cut(reason, b": ").unwrap_or((reason, b""));
-    details(Words(host), &mut attempt)?;
-    attempt.text = without_times(reason, &mut attempt)?;
-    attempt.dsn = dsn_within(attempt.text);
-    Ok(if is_early { Event::PutOff(attempt) } else { Event::Attempt(attempt) })
-}
-
-/// A reason without the times behind it, which the attempt takes.
-fn without_times<'a>(reason: &'a [u8], attempt: &mut Attempt<'a>) -> Result<&'a [u8], Why> {
-    let mut reason = reason;
-    while let Some(space) = memrchr(b' ', reason)
-        && let word @ ([b'Q', b'T', b'=', ..] | [b'D', b'T', b'=', ..]) = &reason[space + 1..]
-    {
-        details(Words(word), attempt)?;
-        reason = &reason[..space];
-    }
-    Ok(reason)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::Dsn;
 
-    const ID: &str = "1tEabc-0000AB-CD";
+    pub(super) const ID: &str = "1tEabc-0000AB-CD";
 
     #[test]
     fn a_delivery() {
@@ -292,19 +280,32 @@ mod tests {
         assert_eq!(EXIM.event(&format!("{ID} Completed")), Ok(Some(Event::Removed)));
         let long = "1tEabc-00000000ABC-0000 Completed";
         assert_eq!(EXIM.event(long), Ok(Some(Event::Removed)));
-        for stamp in ["2026-11-22 10:00:00", "2026-11-22 10:00:00.175 +0100 [77]", "[77]"] {
+        for stamp in [
+            "[1\\2] 2026-11-22 10:00:00",
+            "2026-11-22 10:00:00",
+            "2026-11-22 10:00:00.175 +0100 [77]",
+            "[77]",
+        ] {
             let twice = format!("{stamp} {ID} Completed QT=2.1s");
             assert_eq!(EXIM.event(&twice), Ok(Some(Event::Removed)), "{stamp}");
         }
-        for error in ["-51", "-52", "-53"] {
-            let early =
-                format!("{ID} == a@x R=r T=t defer ({error}) DT=0s: retry time not reached");
-            let Ok(Some(Event::PutOff(early))) = EXIM.event(&early) else { panic!("{error}") };
-            assert_eq!(
-                (early.recipients, early.text),
-                (&b"a@x"[..], &b"retry time not reached"[..])
-            );
+    }
+
+    #[test]
+    fn commands_and_files() {
+        for (what, recipient) in [
+            ("|/usr/bin/vacation -a b <a@x> R=r T=address_pipe", "a@x"),
+            ("|/usr/bin/autorespond a@x /home/b (c@x) <a@x> R=r", "a@x"),
+            ("/home/b/mail/.Junk mail/ (b@x) <a@x> R=r T=address_file", "a@x"),
+            ("save box <a@x> R=r T=address_file", "a@x"),
+            ("b (c@x, d@x) <a@x> R=r", "a@x"),
+            ("/dev/null R=r", "/dev/null"),
+        ] {
+            let line = format!("{ID} => {what}");
+            assert_eq!(EXIM.attempted(&line).recipients, recipient.as_bytes(), "{what}");
         }
+        let thrown_away = format!("{ID} => discarded (system filter)");
+        assert_eq!(EXIM.event(&thrown_away), Ok(Some(Event::NoDelivery)));
     }
 
     #[test]
