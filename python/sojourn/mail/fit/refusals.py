@@ -1,0 +1,229 @@
+"""Greylists and limits told apart, by what a host says and by what it does.
+
+A greylist refuses the first try of a sender and recipient at RCPT, and takes a later one for good.
+A limit depends on how much a provider was sent, and refuses again. Most hosts say which of the two
+they mean (`pushback`, from the list of words that the delivery engine has too). What a host does
+decides where its words do not.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+_S = 10**6  # microseconds
+_MINUTE = 60 * _S
+# What `pushback` and `step` of an attempt mean.
+_GREYLIST, _RATE, _SESSIONS = 1, 2, 3
+_AT_RCPT, _AT_DATA = 2, 3
+# Statuses that name no other reason, and words that ask for nothing but a later try,
+_POLICY = ("4.7.0", "4.7.1")
+_LATER = re.compile("try again|come back|later", re.IGNORECASE)
+# but not for mailboxes that are full or busy, nor with a reason that a later try does not change.
+_MAILBOX = ("4.2.1", "4.2.2", "4.3.1")
+_REASON = re.compile("host ?name|reverse|dns|spf|dkim|dmarc|block|blacklist|spam", re.IGNORECASE)
+# A greylist refuses nearly every first try: so large a share of them.
+_NEARLY_EVERY = 0.8
+
+Copy = tuple[str, str]
+"""A message's name in the queue, and a recipient."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A refusal of one recipient for now; `leads` and what follows it as an attempt has them."""
+
+    at_us: int
+    pushback: int
+    step: int | None
+    leads: bool
+    is_later: bool
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a provider allows, as far as a log tells.
+
+    Attributes:
+        sessions: the most at a time; None where it refused none, or the log does not tell.
+        per_minute: the most messages in a minute; None where it refused none.
+        notes: what the log does not tell, a sentence each.
+    """
+
+    sessions: int | None
+    per_minute: int | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Refusals:
+    """Refusals of a domain or provider for now, and what it took."""
+
+    of_copies: dict[Copy, list[Refusal]] = field(default_factory=dict)
+    # The sender and recipient of each copy that was refused, and when such were taken first.
+    pairs: dict[Copy, tuple[str, str]] = field(default_factory=dict)
+    taken_first: dict[tuple[str, str], int] = field(default_factory=dict)
+    # When copies that had been refused were taken.
+    taken_us: dict[Copy, int] = field(default_factory=dict)
+    # From when to when messages were taken, and what the lines of the last one had in common.
+    taken: list[tuple[int, int]] = field(default_factory=list)
+    last: tuple[object, ...] = ()
+
+    def take(self, row: Mapping[str, Any]) -> bool:
+        """Note an attempt that was delivered or refused for now; whether it was a refusal."""
+        copy, at_us = (row["queue_id"], row["recipient"]), row["at_us"]
+        pair = (row["sender"], row["recipient"])
+        if row["outcome"] == 0:
+            self.taken_first.setdefault(pair, at_us)
+            if copy in self.of_copies:
+                self.taken_us.setdefault(copy, at_us)
+            # Lines that are close together may be of several transactions of one message.
+            message = tuple(row[name] for name in ("queue_id", "delay_us", "sending_us", "text"))
+            if row["leads"] or message != self.last:
+                self.taken.append((at_us - (row["took_us"] or 0), at_us))
+            self.last = message
+            return False
+        if row["pushback"] is None or not (row["pushback"] or _says_nothing(row)):
+            return False
+        self.pairs[copy] = pair
+        refusal = Refusal(
+            at_us,
+            row["pushback"],
+            row["step"],
+            bool(row["leads"]),
+            bool(_LATER.search(row["text"])),
+        )
+        self.of_copies.setdefault(copy, []).append(refusal)
+        return True
+
+    @staticmethod
+    def together(parts: Iterable["Refusals"]) -> "Refusals":
+        """Those of all domains of a provider."""
+        whole = Refusals()
+        for part in parts:
+            whole.of_copies |= part.of_copies
+            whole.pairs |= part.pairs
+            whole.taken_first |= part.taken_first
+            whole.taken_us |= part.taken_us
+            whole.taken += part.taken
+        return whole
+
+    def greylisting_us(self) -> float | None:
+        """How long a greylist lasts that had ended when a recipient was taken, and not before.
+
+        A log tells when was asked, not when it would have been granted. Whole minutes are what
+        greylists are set to, or else whole seconds. Of a greylist that was not seen to end, the
+        next whole minute is taken.
+        """
+        waits, still_us, any_refused = [], 0, False
+        unsaid = self._unsaid()
+        for copy, refusals in self.of_copies.items():
+            meanings = [self._meaning(copy, it, unsaid) for it in refusals]
+            if _GREYLIST not in meanings:
+                continue
+            any_refused = True
+            first_us = refusals[meanings.index(_GREYLIST)].at_us
+            last_us = max(
+                it.at_us for it, meaning in zip(refusals, meanings, strict=True)
+                if meaning == _GREYLIST
+            )  # fmt: skip
+            still_us = max(still_us, last_us - first_us)
+            # Who is refused after the text has passed the greylist.
+            ends = [it.at_us for it in refusals if it.step == _AT_DATA and it.at_us > last_us]
+            ends += [self.taken_us[copy]] if copy in self.taken_us else []
+            waits += [min(ends) - first_us] if ends else []
+        if not waits:
+            return float(_MINUTE * (still_us // _MINUTE + 1)) if any_refused else None
+        within = min(waits)
+        units = (unit for unit in (_MINUTE, _S) if within - within % unit > still_us)
+        return float(within - within % next(units, 1))
+
+    def limits(self, name: str) -> Limits:
+        """What the provider of this name allows.
+
+        The most messages that it took in the minute before a refusal are what it takes in one; and
+        as many sessions as it had at a time are what it has, where it refused others.
+        """
+        unsaid = self._unsaid()
+        meant = [
+            (self._meaning(copy, it, unsaid), it.at_us)
+            for copy, refusals in self.of_copies.items()
+            for it in refusals
+            if it.leads
+        ]
+        rates = [at_us for meaning, at_us in meant if meaning == _RATE]
+        notes = []
+        per_minute = sessions = None
+        if rates:
+            before = self._in_the_minute_before(rates)
+            per_minute = max(1, *before)
+            if idle := before.count(0):
+                notes.append(
+                    f"{name} refused {idle} of {len(before)} times though it had taken nothing in"
+                    " the minute before: its limit counts over a longer time, or for another"
+                    " reason, which per_minute does not say"
+                )
+        if any(meaning == _SESSIONS for meaning, _ in meant):
+            sessions = self._most_at_once() or None
+            if sessions is None:
+                notes.append(
+                    f"{name} refused sessions; the log does not tell how many it had at a time"
+                )
+        return Limits(sessions, per_minute, tuple(notes))
+
+    def _in_the_minute_before(self, times_us: Sequence[int]) -> list[int]:
+        ends = np.sort(np.array([end for _, end in self.taken], dtype=np.int64))
+        until = np.searchsorted(ends, np.array(times_us), side="right")
+        since = np.searchsorted(ends, np.array(times_us) - _MINUTE, side="right")
+        return [int(number) for number in until - since]
+
+    def _most_at_once(self) -> int:
+        """The most messages that were under way at a time for sure.
+
+        In a log of whole seconds, whose times may be off by one, only the rest counts.
+        """
+        is_whole = all(end % _S == 0 for _, end in self.taken)
+        sure = [(start + _S * is_whole, end) for start, end in self.taken]
+        edges = [(start, 1) for start, end in sure if start < end]
+        edges += [(end, -1) for start, end in sure if start < end]
+        most = now = 0
+        for _, change in sorted(edges):
+            now += change
+            most = max(most, now)
+        return most
+
+    def _unsaid(self) -> int | None:
+        """What first refusals mean that do not say it: a greylist, or a limit.
+
+        Nothing where nobody was ever taken, and no word says that it will be otherwise later.
+        """
+        unsaid = [
+            (self.pairs[copy], refusals[0])
+            for copy, refusals in self.of_copies.items()
+            if not refusals[0].pushback
+        ]
+        if not self.taken_first:
+            return _GREYLIST if any(refusal.is_later for _, refusal in unsaid) else None
+        tried = self.taken_first.keys() | self.pairs.values()
+        first = {pair for pair, refusal in unsaid if self._is_first(pair, refusal)}
+        return _GREYLIST if len(first) >= _NEARLY_EVERY * len(tried) else _RATE
+
+    def _is_first(self, pair: tuple[str, str], refusal: Refusal) -> bool:
+        return refusal.at_us < self.taken_first.get(pair, refusal.at_us + 1)
+
+    def _meaning(self, copy: Copy, refusal: Refusal, unsaid: int | None) -> int | None:
+        """Whether a refusal is of a greylist, of a rate or of sessions."""
+        if refusal.pushback:
+            return refusal.pushback
+        if unsaid is None or not self._is_first(self.pairs[copy], refusal):
+            return unsaid and _RATE
+        return unsaid if refusal.step in (_AT_RCPT, None) else _RATE
+
+
+def _says_nothing(row: Mapping[str, Any]) -> bool:
+    """Whether a refusal names no reason, and may be of a greylist or of a limit."""
+    dsn, text = row["dsn"], row["text"]
+    may_be = dsn in _POLICY or (_LATER.search(text) and dsn not in _MAILBOX)
+    return bool(may_be) and not _REASON.search(text)
