@@ -23,8 +23,8 @@ choices! {
         /// Limits that this server sets itself on one destination: sessions of a destination, and
         /// the table of limits of single domains, hosts and providers.
         HostLimits = "host-limits",
-        /// Limits of hosts and providers, which refuse what is more: sessions at a time, messages
-        /// in a minute, recipients of a transaction.
+        /// Limits of hosts and providers, which refuse what is more: sessions at a time, recipients
+        /// in a minute and in a transaction.
         ProviderLimits = "provider-limits",
         /// Slots: limits on sessions in all and of a network, and envelopes that hold more than one
         /// destination, which are served one after the other.

@@ -40,7 +40,7 @@ class Peer:
         spread: the standard deviation of that time's logarithm.
         names_us: the least time until a session began, where no wait for a slot is in it.
         sessions: the most sessions that its provider has at a time.
-        per_minute: the most messages that its provider takes in a minute.
+        per_minute: the most recipients that its provider takes in a minute.
         greylisting_us: how long after a first try a recipient was accepted.
         unknown: the share of recipients that it does not know.
         down: the share of the time in which it did not answer.

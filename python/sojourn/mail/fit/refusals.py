@@ -33,12 +33,15 @@ Copy = tuple[str, str]
 
 @dataclass(frozen=True)
 class Refusal:
-    """A refusal of one recipient for now; `leads` and what follows it as an attempt has them."""
+    """A refusal of one recipient for now; `pushback` and `step` as an attempt has them.
+
+    Attributes:
+        is_later: whether its words ask for a later try.
+    """
 
     at_us: int
     pushback: int
     step: int | None
-    leads: bool
     is_later: bool
 
 
@@ -48,7 +51,7 @@ class Limits:
 
     Attributes:
         sessions: the most at a time; None where it refused none, or the log does not tell.
-        per_minute: the most messages in a minute; None where it refused none.
+        per_minute: the most recipients in a minute; None where it refused none.
         notes: what the log does not tell, a sentence each.
     """
 
@@ -67,8 +70,10 @@ class Refusals:
     taken_first: dict[tuple[str, str], int] = field(default_factory=dict)
     # When copies that had been refused were taken.
     taken_us: dict[Copy, int] = field(default_factory=dict)
-    # From when to when messages were taken, and what the lines of the last one had in common.
-    taken: list[tuple[int, int]] = field(default_factory=list)
+    # When recipients were taken, and of which message.
+    taken: list[tuple[int, str]] = field(default_factory=list)
+    # From when to when transactions took, and what the lines of the last one had in common.
+    transactions: list[tuple[int, int]] = field(default_factory=list)
     last: tuple[object, ...] = ()
 
     def take(self, row: Mapping[str, Any]) -> bool:
@@ -79,22 +84,18 @@ class Refusals:
             self.taken_first.setdefault(pair, at_us)
             if copy in self.of_copies:
                 self.taken_us.setdefault(copy, at_us)
+            self.taken.append((at_us, row["queue_id"]))
             # Lines that are close together may be of several transactions of one message.
-            message = tuple(row[name] for name in ("queue_id", "delay_us", "sending_us", "text"))
-            if row["leads"] or message != self.last:
-                self.taken.append((at_us - (row["took_us"] or 0), at_us))
-            self.last = message
+            common = tuple(row[name] for name in ("queue_id", "delay_us", "sending_us", "text"))
+            if row["leads"] or common != self.last:
+                self.transactions.append((at_us - (row["took_us"] or 0), at_us))
+            self.last = common
             return False
         if row["pushback"] is None or not (row["pushback"] or _says_nothing(row)):
             return False
         self.pairs[copy] = pair
-        refusal = Refusal(
-            at_us,
-            row["pushback"],
-            row["step"],
-            bool(row["leads"]),
-            bool(_LATER.search(row["text"])),
-        )
+        is_later = bool(_LATER.search(row["text"]))
+        refusal = Refusal(at_us, row["pushback"], row["step"], is_later)
         self.of_copies.setdefault(copy, []).append(refusal)
         return True
 
@@ -108,6 +109,7 @@ class Refusals:
             whole.taken_first |= part.taken_first
             whole.taken_us |= part.taken_us
             whole.taken += part.taken
+            whole.transactions += part.transactions
         return whole
 
     def greylisting_us(self) -> float | None:
@@ -143,17 +145,16 @@ class Refusals:
     def limits(self, name: str) -> Limits:
         """What the provider of this name allows.
 
-        The most messages that it took in the minute before a refusal are what it takes in one; and
-        as many sessions as it had at a time are what it has, where it refused others.
+        It takes as many recipients in a minute as it took at most in the minute before a refusal.
+        It has as many sessions as it had at most at a time, where it refused others.
         """
         unsaid = self._unsaid()
         meant = [
-            (self._meaning(copy, it, unsaid), it.at_us)
+            (self._meaning(copy, it, unsaid), it.at_us, copy[0])
             for copy, refusals in self.of_copies.items()
             for it in refusals
-            if it.leads
         ]
-        rates = [at_us for meaning, at_us in meant if meaning == _RATE]
+        rates = [(at_us, message) for meaning, at_us, message in meant if meaning == _RATE]
         notes = []
         per_minute = sessions = None
         if rates:
@@ -165,7 +166,7 @@ class Refusals:
                     " the minute before: its limit counts over a longer time, or for another"
                     " reason, which per_minute does not say"
                 )
-        if any(meaning == _SESSIONS for meaning, _ in meant):
+        if any(meaning == _SESSIONS for meaning, *_ in meant):
             sessions = self._most_at_once() or None
             if sessions is None:
                 notes.append(
@@ -173,19 +174,32 @@ class Refusals:
                 )
         return Limits(sessions, per_minute, tuple(notes))
 
-    def _in_the_minute_before(self, times_us: Sequence[int]) -> list[int]:
-        ends = np.sort(np.array([end for _, end in self.taken], dtype=np.int64))
-        until = np.searchsorted(ends, np.array(times_us), side="right")
-        since = np.searchsorted(ends, np.array(times_us) - _MINUTE, side="right")
-        return [int(number) for number in until - since]
+    def _in_the_minute_before(self, refused: Sequence[tuple[int, str]]) -> list[int]:
+        """How many recipients were taken in the minute before each refusal of a message.
+
+        Those of the same message and second count too: a mailer may note that a recipient was
+        refused before it notes who was taken with it.
+        """
+        ends = np.sort(np.array([at_us for at_us, _ in self.taken], dtype=np.int64))
+        of_message: dict[str, list[int]] = {}
+        for at_us, message in self.taken:
+            of_message.setdefault(message, []).append(at_us)
+        times_us = np.array([at_us for at_us, _ in refused])
+        until = np.searchsorted(ends, times_us, side="right")
+        since = np.searchsorted(ends, times_us - _MINUTE, side="right")
+        with_it = (
+            sum(at_us < taken_us <= at_us + _S for taken_us in of_message.get(message, ()))
+            for at_us, message in refused
+        )
+        return [int(number) + more for number, more in zip(until - since, with_it, strict=True)]
 
     def _most_at_once(self) -> int:
-        """The most messages that were under way at a time for sure.
+        """The most transactions that were under way at a time for sure.
 
         In a log of whole seconds, whose times may be off by one, only the rest counts.
         """
-        is_whole = all(end % _S == 0 for _, end in self.taken)
-        sure = [(start + _S * is_whole, end) for start, end in self.taken]
+        is_whole = all(end % _S == 0 for _, end in self.transactions)
+        sure = [(start + _S * is_whole, end) for start, end in self.transactions]
         edges = [(start, 1) for start, end in sure if start < end]
         edges += [(end, -1) for start, end in sure if start < end]
         most = now = 0
