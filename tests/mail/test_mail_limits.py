@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smallnet import small_internet
 from sojourn._core import MailSettings, Progress, SpecError
 from sojourn.mail.fit import Fitted, fit
 from sojourn.mail.plan import world as worlds
@@ -287,3 +288,49 @@ def test_strangers_share_a_provider_only_where_others_do(tmp_path):
     lines = (tmp_path / "internet.csv").read_text().splitlines()[1:]
     providers = {row["provider"] for row in csv.DictReader(lines)}
     assert providers == {"big.example", ""}
+
+
+KINDS = {
+    "slow": (40, "{ kind = 'throttle', messages = 20 }"),
+    "first": (60, "{ kind = 'throttle', messages = 30, at = 'mail' }"),
+    "closes": (40, "{ kind = 'throttle', messages = 15, closes = true }"),
+    "grey": (15, "{ kind = 'greylist', wait = '3s' }"),
+    "named": (5, "{ kind = 'greylist', wait = '5s', named = true }"),
+    "both": (30, "{ kind = 'throttle', messages = 10, greylisting = '3s' }"),
+    "plain": (40, "'fast'"),
+}
+
+
+def test_a_delivery_of_ours_tells_throttling_from_greylisting(command, tmp_path):
+    """The rates are learnt exactly; a greylist to within the time between two tries.
+
+    A recipient of a greylist is tried after 2 and 6 s, and those of a limit again and again.
+    """
+    world = "".join(
+        f"[[domain]]\nname = '{name}.example'\nsubscribers = {subscribers}\n"
+        f"host = [{{ round_trip = '5ms', personality = {personality} }}]\n"
+        for name, (subscribers, personality) in KINDS.items()
+    )
+    message = tmp_path / "message"
+    message.write_bytes(b"From: Owner <owner@lists.example>\r\nMessage-ID: <1@x>\r\n\r\nhello\r\n")
+    log = tmp_path / "log"
+    policy = "split = 'each'\nretry = { kind = 'backoff', first = '2s', most = '4s' }"
+    with small_internet(tmp_path, world, policy) as net:
+        whom = net.write_list(tmp_path / "list")
+        given = ("--config", net.settings, "--spool", tmp_path / "spool", "--log", log)
+        command("mail", "deliver", *given, message, "--list", whom, "--patience", "11s")
+    found = peers(fit(Reading([str(log)])))
+    rates = {name: found[f"{name}.example"].per_minute for name in KINDS}
+    assert rates == {
+        "slow": 20,
+        "first": 30,
+        "closes": 15,
+        "grey": None,
+        "named": None,
+        "both": 10,
+        "plain": None,
+    }
+    waits = {name: found[f"{name}.example"].greylisting_us for name in KINDS}
+    for name, least_s in (("grey", 3), ("named", 5), ("both", 3)):
+        assert least_s * 1e6 <= waits.pop(name) <= (least_s + 5) * 1e6, name
+    assert set(waits.values()) == {None}
