@@ -2,7 +2,7 @@
 //!
 //! Both look alike to a client that only knows "not now", but they end differently. A greylist refuses
 //! the first try of a sender and recipient, however slowly it comes, and takes a later one. A limit
-//! depends on how much is sent at once, and refuses again whoever sends too much again.
+//! depends on how much is sent at once, and refuses a client again that sends too much again.
 
 use crate::Enhanced;
 

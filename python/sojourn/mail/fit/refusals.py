@@ -211,7 +211,7 @@ class Refusals:
     def _unsaid(self) -> int | None:
         """What first refusals mean that do not say it: a greylist, or a limit.
 
-        Nothing where nobody was ever taken, and no word says that it will be otherwise later.
+        Nothing where the host never took a recipient, and its words do not ask for a later try.
         """
         unsaid = [
             (self.pairs[copy], refusals[0])

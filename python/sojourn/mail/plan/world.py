@@ -104,9 +104,9 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
         stream = np.random.default_rng(_SEED)
         unknown_domains = len(counts.keys() - known.keys())
         alone = {_PROVIDER: ""} if _PROVIDER in rows[0] else {}
-        strangers = [row if shared[row.get(_PROVIDER)] > 1 else row | alone for row in rows]
+        unlisted = [row if shared[row.get(_PROVIDER)] > 1 else row | alone for row in rows]
         rows = [
-            {**known.get(name, strangers[stream.integers(len(rows))]), "domain": name}
+            {**known.get(name, unlisted[stream.integers(len(rows))]), "domain": name}
             | {"subscribers": str(count)}
             for name, count in sorted(counts.items())
         ]

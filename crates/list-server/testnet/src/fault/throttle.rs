@@ -6,8 +6,8 @@ use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// Refuses messages for now above a number within a time, whoever they are for, as large providers
-    /// do. Those that it refuses do not count. It may greylist besides.
+    /// Refuses messages for now above a number within a time, from all clients and to all recipients,
+    /// as large providers do. Refused messages do not count. It may greylist besides.
     pub struct Throttle: "throttle" {
         /// The number.
         pub messages: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
