@@ -97,6 +97,15 @@ def test_domains_of_a_provider_are_one(tmp_path):
     assert {peer.delivered for peer in found.values()} == {3}
 
 
+def test_who_is_taken_with_those_who_are_refused_counts(tmp_path):
+    """Postfix notes a refusal at RCPT before the text, and who was taken behind it."""
+    slow = "450 4.2.1 receiving mail too quickly (in reply to RCPT TO command)"
+    refused = [line(9.6 + n / 100, f"r{n}@x.example", "mx.x.example", slow) for n in range(3)]
+    taken = [line(10, f"t{n}@x.example", "mx.x.example") for n in range(5)]
+    (peer,) = learnt(tmp_path, [*refused, *taken]).peers
+    assert peer.per_minute == 5
+
+
 @pytest.mark.parametrize(
     ("at", "is_grey"), [("RCPT TO", True), ("MAIL FROM", False), ("end of DATA", False)]
 )
@@ -293,6 +302,7 @@ def test_strangers_share_a_provider_only_where_others_do(tmp_path):
 KINDS = {
     "slow": (40, "{ kind = 'throttle', messages = 20 }"),
     "first": (60, "{ kind = 'throttle', messages = 30, at = 'mail' }"),
+    "rcpt": (40, "{ kind = 'throttle', messages = 12, at = 'rcpt' }"),
     "closes": (40, "{ kind = 'throttle', messages = 15, closes = true }"),
     "grey": (15, "{ kind = 'greylist', wait = '3s' }"),
     "named": (5, "{ kind = 'greylist', wait = '5s', named = true }"),
@@ -324,6 +334,7 @@ def test_a_delivery_of_ours_tells_throttling_from_greylisting(command, tmp_path)
     assert rates == {
         "slow": 20,
         "first": 30,
+        "rcpt": 12,
         "closes": 15,
         "grey": None,
         "named": None,

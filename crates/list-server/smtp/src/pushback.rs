@@ -21,7 +21,7 @@ pub enum Pushback {
 const GREYLIST: [&str; 7] =
     ["greylist", "graylist", "grey list", "gray list", "grey-list", "gray-list", "[gl01]"];
 /// Words of hosts that have too many sessions.
-const SESSIONS: [&str; 13] = [
+const SESSIONS: [&str; 14] = [
     "too many connections",
     "too many concurrent",
     "too many simultaneous",
@@ -35,9 +35,10 @@ const SESSIONS: [&str; 13] = [
     "connection rate",
     "too many sessions",
     "too many smtp sessions",
+    "trop de connexions",
 ];
 /// Words of hosts that were sent too much in a given time.
-const RATE: [&str; 27] = [
+const RATE: [&str; 31] = [
     "too many messages",
     "too many mails",
     "too many emails",
@@ -53,6 +54,7 @@ const RATE: [&str; 27] = [
     "too quickly",
     "too fast",
     "slow down",
+    "slower",
     "unusual rate",
     "at a rate that",
     "excessive volume",
@@ -64,6 +66,9 @@ const RATE: [&str; 27] = [
     "hourly limit",
     "daily limit",
     "number of messages",
+    "sending rate",
+    "per minute",
+    "per hour",
     "server busy",
 ];
 
@@ -124,6 +129,14 @@ mod tests {
                 Some(Pushback::Rate),
             ),
             ("421 4.7.0 Try again later, closing connection", Some(Pushback::Rate)),
+            ("421 Rate Limit exceeded - https://postmaster.gmx.net", Some(Pushback::Rate)),
+            ("451 4.7.1 Client host rejected: Please try again slower", Some(Pushback::Rate)),
+            ("421 [GL01] Message from (192.0.2.1) temporarily deferred", Some(Pushback::Greylist)),
+            (
+                "421 Service refuse. Trop de connexions, veuillez reessayer",
+                Some(Pushback::Sessions),
+            ),
+            ("452 4.2.2 Mailbox size limit exceeded", None),
             ("450 4.7.1 please try again later", None),
             ("452 4.2.2 over quota", None),
             ("421 4.3.2 Service not available", None),

@@ -70,8 +70,8 @@ class Refusals:
     taken_first: dict[tuple[str, str], int] = field(default_factory=dict)
     # When copies that had been refused were taken.
     taken_us: dict[Copy, int] = field(default_factory=dict)
-    # When recipients were taken, and of which message.
-    taken: list[tuple[int, str]] = field(default_factory=list)
+    # When transactions began and ended in which recipients were taken, once for each recipient.
+    taken: list[tuple[int, int]] = field(default_factory=list)
     # From when to when transactions took, and what the lines of the last one had in common.
     transactions: list[tuple[int, int]] = field(default_factory=list)
     last: tuple[object, ...] = ()
@@ -84,7 +84,7 @@ class Refusals:
             self.taken_first.setdefault(pair, at_us)
             if copy in self.of_copies:
                 self.taken_us.setdefault(copy, at_us)
-            self.taken.append((at_us, row["queue_id"]))
+            self.taken.append((at_us - (row["sending_us"] or 0), at_us))
             # Lines that are close together may be of several transactions of one message.
             common = tuple(row[name] for name in ("queue_id", "delay_us", "sending_us", "text"))
             if row["leads"] or common != self.last:
@@ -150,11 +150,11 @@ class Refusals:
         """
         unsaid = self._unsaid()
         meant = [
-            (self._meaning(copy, it, unsaid), it.at_us, copy[0])
+            (self._meaning(copy, it, unsaid), it)
             for copy, refusals in self.of_copies.items()
             for it in refusals
         ]
-        rates = [(at_us, message) for meaning, at_us, message in meant if meaning == _RATE]
+        rates = [it for meaning, it in meant if meaning == _RATE]
         notes = []
         per_minute = sessions = None
         if rates:
@@ -166,7 +166,7 @@ class Refusals:
                     " the minute before: its limit counts over a longer time, or for another"
                     " reason, which per_minute does not say"
                 )
-        if any(meaning == _SESSIONS for meaning, *_ in meant):
+        if any(meaning == _SESSIONS for meaning, _ in meant):
             sessions = self._most_at_once() or None
             if sessions is None:
                 notes.append(
@@ -174,24 +174,20 @@ class Refusals:
                 )
         return Limits(sessions, per_minute, tuple(notes))
 
-    def _in_the_minute_before(self, refused: Sequence[tuple[int, str]]) -> list[int]:
-        """How many recipients were taken in the minute before each refusal of a message.
+    def _in_the_minute_before(self, refused: Sequence[Refusal]) -> list[int]:
+        """How many recipients were taken in the minute before each refusal.
 
-        Those of the same message and second count too: a mailer may note that a recipient was
-        refused before it notes who was taken with it.
+        A host that refuses at RCPT counts there, and its mailer notes only after the text who was
+        taken. So a recipient counts from when its transaction began.
         """
-        ends = np.sort(np.array([at_us for at_us, _ in self.taken], dtype=np.int64))
-        of_message: dict[str, list[int]] = {}
-        for at_us, message in self.taken:
-            of_message.setdefault(message, []).append(at_us)
-        times_us = np.array([at_us for at_us, _ in refused])
-        until = np.searchsorted(ends, times_us, side="right")
-        since = np.searchsorted(ends, times_us - _MINUTE, side="right")
-        with_it = (
-            sum(at_us < taken_us <= at_us + _S for taken_us in of_message.get(message, ()))
-            for at_us, message in refused
-        )
-        return [int(number) + more for number, more in zip(until - since, with_it, strict=True)]
+        found = []
+        for at_rcpt in (True, False):
+            times_us = [it.at_us for it in refused if (it.step == _AT_RCPT) == at_rcpt]
+            edges = np.sort(np.array([it[not at_rcpt] for it in self.taken], dtype=np.int64))
+            until = np.searchsorted(edges, np.array(times_us), side="right")
+            since = np.searchsorted(edges, np.array(times_us) - _MINUTE, side="right")
+            found += [int(number) for number in until - since]
+        return found
 
     def _most_at_once(self) -> int:
         """The most transactions that were under way at a time for sure.
