@@ -77,6 +77,7 @@ def test_two_providers_limit_and_none_greylists(command, tmp_path):
     shown = command("mail", "fit", log, "--out", tmp_path / "i.csv")
     assert note in shown.out
     planned = command("mail", "plan", log, "--out", tmp_path / "p", "--json").document
+    assert planned["notes"] == [note]
     share = {cause["cause"]: cause["p95"]["share"] for cause in planned["now"]["causes"]}
     assert share["provider-limits"] > 0.9
     assert share["greylists"] == share["host-limits"] == 0

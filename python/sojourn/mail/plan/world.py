@@ -3,7 +3,7 @@
 import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ class World:
         unknown_domains: how many of the list's domains nothing was known of.
         listed: whether a file has its hosts; those of a preset are drawn in each replication.
         limits: what providers of the file allow.
+        notes: what the logs do not tell of limits, a sentence each.
     """
 
     table: str
@@ -40,6 +41,7 @@ class World:
     unknown_domains: int = 0
     listed: bool = False
     limits: tuple[rules.Rule, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def presets() -> list[str]:
@@ -77,7 +79,7 @@ def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> W
     learnt = fit(reading)
     folder.mkdir(parents=True, exist_ok=True)
     learnt.write(folder / _FILE)
-    return from_file(folder / _FILE, addresses, folder)
+    return replace(from_file(folder / _FILE, addresses, folder), notes=tuple(learnt.notes))
 
 
 def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> World:
