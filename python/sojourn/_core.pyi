@@ -50,6 +50,7 @@ __all__ = [
     "mail_log_formats",
     "mail_operate",
     "mail_password",
+    "mail_provider",
     "mail_queue",
     "mail_reload",
     "mail_shaping",
@@ -949,6 +950,12 @@ def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:
 
     Raises:
         MailError: there is no server; it refuses the configuration, and goes on as it was.
+    """
+
+def mail_provider(host: str) -> str | None:
+    """The registered domain of a mail host, for which limits of a provider are set.
+
+    None where the name has none.
     """
 
 def mail_queue(

@@ -357,6 +357,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MailError", module.py().get_type::<mail::MailError>())?;
     module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_canonical, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_provider, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_operate, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_shaping, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_queue, module)?)?;

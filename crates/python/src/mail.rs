@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_list_server::{Address, Log, Mail, ServerHandle, Settings, Tally, control, state};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
-use sojourn_mail_engine::{MessageId, Operation, Selection};
+use sojourn_mail_engine::{MessageId, Operation, Selection, provider};
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::private;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -192,6 +193,15 @@ pub(super) fn mail_canonical(text: &str) -> PyResult<String> {
     text.parse::<Address>()
         .map(|it| it.canonical().to_string())
         .map_err(|why| PyValueError::new_err(why.to_string()))
+}
+
+/// The registered domain of a mail host, for which limits of a provider are set; nothing where the
+/// name has none.
+#[pyfunction]
+pub(super) fn mail_provider(host: &str) -> Option<String> {
+    let unnamed = IpAddr::from([0; 4]);
+    let found = provider(&host.to_lowercase(), unnamed);
+    (*found != *unnamed.to_string()).then(|| found.to_string())
 }
 
 /// See `mail_queue`.

@@ -194,9 +194,11 @@ def attempts(reading: Reading, recipient: str | None = None) -> Iterator[pa.Tabl
     Columns: `at_us` when it ended, `accepted_us` when the message was accepted, `delay_us` how old
     it was, of that Postfix's four parts `before_us`, `queued_us`, `connecting_us`, `sending_us`;
     `took_us` this attempt; `size_bytes`; `leads`, 1 for the first recipient of its transaction,
-    else 0; `outcome` 0 delivered, 1 deferred, 2 bounced; `mailer`, `queue_id`, `sender`,
-    `message_id`, `recipient`, `original`, `relay`, `address`, `dsn`, `text`. Numbers that are not
-    known are null, texts empty.
+    else 0; `outcome` 0 delivered, 1 deferred, 2 bounced. Where a host refused for now, `pushback`
+    is 0 where it does not say what it wants, 1 for greylisting, 2 for fewer messages, 3 for fewer
+    sessions; and `step` is 0 where it refused the session, 1 at MAIL, 2 at RCPT, 3 at DATA or
+    later. Texts are `mailer`, `queue_id`, `sender`, `message_id`, `recipient`, `original`, `relay`,
+    `address`, `dsn`, `text`. Numbers that are not known are null, texts empty.
 
     Args:
         reading: the logs.

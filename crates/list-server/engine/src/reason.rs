@@ -1,7 +1,7 @@
 //! Why something did not go through, as logs and reports say it.
 
 use sojourn_smtp::client::{Asked, Loss};
-use sojourn_smtp::{Enhanced, Reply};
+use sojourn_smtp::{Enhanced, Pushback, Reply};
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,35 +42,6 @@ impl Reason {
     }
 }
 
-/// Words of hosts that were sent too much at once, in lower case, and of those that greylist: these
-/// refuse the first attempt, however slow it is.
-const SLOW: [&str; 22] = [
-    "too many connections",
-    "too many concurrent",
-    "concurrent connection",
-    "too many sessions",
-    "too many messages",
-    "too many recent",
-    "too much mail",
-    "rate limit",
-    "rate-limit",
-    "ratelimit",
-    "rate exceeded",
-    "throttl",
-    "too quickly",
-    "too fast",
-    "slow down",
-    "unusual rate",
-    "at a rate that",
-    "excessive volume",
-    "unexpected volume",
-    "temporarily deferred",
-    "sending limit",
-    "server busy",
-];
-const GREYLIST: [&str; 6] =
-    ["greylist", "graylist", "grey list", "gray list", "grey-list", "gray-list"];
-
 impl Reason {
     /// With another class of status.
     pub(super) fn of_class(&self, class: u8) -> Reason {
@@ -78,14 +49,11 @@ impl Reason {
         Reason { status: Enhanced(class, subject, detail), text: Arc::clone(&self.text) }
     }
 
-    /// Whether a host asks to send less at once: 421 4.7.x (RFC 3463 section 3.8), or any refusal for
-    /// now that says so. A host that greylists does not.
+    /// Whether a host asks to send less. A host that greylists does not.
     pub fn is_slow_down(&self) -> bool {
-        let Enhanced(class, subject, _) = self.status;
-        let text = self.text.to_ascii_lowercase();
-        let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
-        let is_policy = text.starts_with("421") && subject == 7;
-        class == 4 && text.starts_with('4') && !has(&GREYLIST) && (is_policy || has(&SLOW))
+        let code = self.text.get(..3).and_then(|code| code.parse().ok());
+        let asked = code.and_then(|code| Pushback::of(code, self.status, &self.text));
+        matches!(asked, Some(Pushback::Rate | Pushback::Sessions))
     }
 }
 

@@ -21,6 +21,7 @@ pub mod mailer;
 mod messages;
 mod problems;
 mod reader;
+mod refusal;
 mod stamp;
 mod syslog_header;
 pub mod view;

@@ -20,9 +20,12 @@ choices! {
         Greylists = "greylists",
         /// Hosts that are slower, or farther, than that of the median subscriber: they are like it.
         SlowHosts = "slow-hosts",
-        /// How much one host takes at a time: its own limits, those on sessions of a
-        /// destination, and those of single domains.
+        /// Limits that this server sets itself on one destination: sessions of a destination, and
+        /// the table of limits of single domains, hosts and providers.
         HostLimits = "host-limits",
+        /// Limits of hosts and providers, which refuse what is more: sessions at a time, recipients
+        /// in a minute and in a transaction.
+        ProviderLimits = "provider-limits",
         /// Slots: limits on sessions in all and of a network, and envelopes that hold more than one
         /// destination, which are served one after the other.
         Slots = "slots",
@@ -38,11 +41,12 @@ choices! {
 }
 
 /// The causes that can be taken away alone.
-const ALONE: [Cause; 8] = [
+const ALONE: [Cause; 9] = [
     Cause::DeadHosts,
     Cause::Greylists,
     Cause::SlowHosts,
     Cause::HostLimits,
+    Cause::ProviderLimits,
     Cause::Slots,
     Cause::Disk,
     Cause::Machine,
@@ -77,10 +81,12 @@ impl Cause {
                 }
             }
             Cause::HostLimits => {
-                peers.for_each(|peer| (peer.sessions, peer.recipients) = (None, None));
                 (policy.limits.destination, policy.limits.initial) = (NO_LIMIT, NO_LIMIT);
                 policy.domain.clear();
             }
+            Cause::ProviderLimits => peers.for_each(|peer| {
+                (peer.sessions, peer.per_minute, peer.recipients) = (None, None, None);
+            }),
             Cause::Slots => {
                 (policy.limits.sessions, policy.limits.network) = (NO_LIMIT, NO_LIMIT);
                 if matches!(
@@ -122,7 +128,13 @@ mod tests {
         let domain = |name: &str, subscribers, reply| Domain {
             name: name.into(),
             subscribers,
-            peer: Peer { reply: Span::from_ms(reply), down: 0.1, ..defaults() },
+            peer: Peer {
+                reply: Span::from_ms(reply),
+                down: 0.1,
+                per_minute: NonZeroU32::new(5),
+                ..defaults()
+            },
+            provider: None,
         };
         let domains = vec![domain("a", 1, 900), domain("b", 5, 30), domain("c", 2, 10)];
         let chunks = SplitKind::Chunks(defaults::<Chunks>());
@@ -149,11 +161,24 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_ours_or_the_providers() {
+        let (mut ours, mut theirs) = (parts(), parts());
+        Cause::HostLimits.remove(&mut ours);
+        Cause::ProviderLimits.remove(&mut theirs);
+        let limits = |parts: &Parts| {
+            let peer = &parts.domains[0].peer;
+            (peer.per_minute.is_some(), parts.policy.limits.destination == NO_LIMIT)
+        };
+        assert_eq!((limits(&ours), limits(&theirs)), ((true, true), (false, false)));
+    }
+
+    #[test]
     fn everything_is_each_of_them() {
         let mut parts = parts();
         Cause::Everything.remove(&mut parts);
         assert!(parts.domains.iter().all(|it| it.peer.down == 0.0 && it.peer.names == Span::ZERO));
         assert_eq!(parts.policy.limits.initial, NO_LIMIT);
+        assert!(parts.domains.iter().all(|it| it.peer.per_minute.is_none()));
         assert_eq!((parts.machine.write, parts.machine.line), (Span::ZERO, None));
     }
 }

@@ -4,10 +4,12 @@
 mod address;
 pub mod client;
 pub mod header;
+mod pushback;
 mod reply;
 pub mod server;
 mod stuffing;
 
 pub use address::{Address, BadAddress};
+pub use pushback::Pushback;
 pub use reply::{BadReply, Enhanced, NotAStatus, Reply, ReplyReader, Said, plain, wait_named};
 pub use stuffing::{Canonical, Stuffer, Unstuffer};

@@ -5,7 +5,7 @@ use crate::tls::Tls;
 use sojourn_core::parameters::{Check, defaults};
 use sojourn_core::{Span, Streams, nested, parameters};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 parameters! {
@@ -55,6 +55,7 @@ impl Site {
         let memory = Memory {
             sessions: 0,
             times: 0,
+            counted: VecDeque::new(),
             seen: BTreeMap::new(),
             stream: Streams::new(seed, 0).stream("host", number as u64),
         };

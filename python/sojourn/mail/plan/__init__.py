@@ -91,6 +91,7 @@ class Planned:
         return {
             "subscribers": self.scenario.world.subscribers,
             "unknown_domains": self.scenario.world.unknown_domains,
+            "notes": list(self.scenario.world.notes),
             "percentile": self.percentile,
             "tried": self.tried,
             "now": self.now.to_dict(),

@@ -1,4 +1,4 @@
-"""Limits of single domains: what a provider asks of those who send to it."""
+"""Limits of single domains and providers: what they ask of those who send to them."""
 
 import re
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from sojourn._core import mail_address
 from sojourn._internal.errors import InputError
 
 _NAME = "name"
+_BY = "by"
 _NOTHING = "none"
 _DOMAIN = "domain"
 _NUMBER = re.compile(r"([1-9]\d{0,8})(/min)?")
@@ -16,17 +17,19 @@ _NUMBER = re.compile(r"([1-9]\d{0,8})(/min)?")
 
 @dataclass(frozen=True)
 class Rule:
-    """One limit of one domain.
+    """One limit of one domain or provider.
 
     Attributes:
         domain: whose.
         limit: `sessions` at a time, or transactions `per_minute`, as settings call it.
         most: how many.
+        by: `domain`, or `provider` where all domains share it whose mail hosts are there.
     """
 
     domain: str
     limit: str
     most: int
+    by: str = _DOMAIN
 
 
 def parse(option: str, given: str) -> Rule:
@@ -54,9 +57,10 @@ def kept(there: Sequence[dict[str, Any]], rules: Sequence[Rule]) -> list[dict[st
         {key: it for key, it in table.items() if key == _NAME or it not in (_NOTHING, _DOMAIN)}
         for table in there
     )
-    domains = {(table.get("by", _DOMAIN), table[_NAME].lower()): table for table in said}
+    domains = {(table.get(_BY, _DOMAIN), table[_NAME].lower()): table for table in said}
     for rule in rules:
-        table = domains.setdefault((_DOMAIN, rule.domain), {_NAME: rule.domain})
+        kind = {} if rule.by == _DOMAIN else {_BY: rule.by}
+        table = domains.setdefault((rule.by, rule.domain), {_NAME: rule.domain, **kind})
         table[rule.limit] = min(rule.most, table.get(rule.limit, rule.most))
     return list(domains.values())
 

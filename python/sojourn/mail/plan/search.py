@@ -10,7 +10,7 @@ against all combinations.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sojourn._internal.formats import toml_value
@@ -38,6 +38,9 @@ _PARTS: Mapping[str, tuple[Any, ...]] = {
     "checkpoint": ({"kind": "group"},),
     "limits.probes": (2, 4, 16, 64),
 }
+_DOMAIN = "domain"
+# A rate so far below a provider's limit is not refused, though answers take different times.
+_BELOW = 0.9
 _NUMBERS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 
@@ -118,6 +121,7 @@ class Search:
             for setting, values in self._settings():
                 for value in values:
                     policy = self._tried(policy, setting, value, steps)
+            policy = self._within_providers(policy, steps)
             policy = self._fewer_sessions(policy, steps)
             if policy == before:
                 break
@@ -148,6 +152,29 @@ class Search:
             return policy
         self._note(setting, toml_value(value), other, steps)
         return other
+
+    def _within_providers(self, policy: Policy, steps: list[Step]) -> Policy:
+        """The policy that stays below what providers allow, where that is better than refusals.
+
+        A provider's minute counts recipients and a policy's counts transactions, so both are tried:
+        a transaction for each recipient, and fewer transactions of as many as one may have.
+        """
+        together = 1 if policy["split"]["kind"] == "each" else policy["limits"]["recipients"]
+        for split, most in (({"kind": "each"}, 1), (policy["split"], together)):
+            below = [
+                replace(rule, most=max(1, int(rule.most * _BELOW / most)))
+                if rule.limit == "per_minute"
+                else rule
+                for rule in self.scenario.world.limits
+            ]
+            own = rules.kept(policy[_DOMAIN], below)
+            if own == policy[_DOMAIN]:
+                continue
+            other = changed(policy, {"split": split, _DOMAIN: own})
+            if self._verdict(other, policy) > 0:
+                self._note(_DOMAIN, toml_value(own), other, steps)
+                policy = other
+        return policy
 
     def _fewer_sessions(self, policy: Policy, steps: list[Step]) -> Policy:
         """The policy with the fewest sessions, halved again and again, that do no harm."""

@@ -66,6 +66,7 @@ def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     ]
     if not planned.steps:
         said[-1] = f"  {planned.tried:,} policies tried; none is better for sure"
+    said += [f"  {note}" for note in planned.scenario.world.notes]
     for mailer, lines in planned.elsewhere.items():
         said += ["", f"{mailer}:", *(f"  {line}" for line in lines)]
     return [*said, "", *(f"{what}: {path}" for what, path in files.items())]

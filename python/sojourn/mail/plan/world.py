@@ -2,8 +2,8 @@
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,14 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text, write_text
 from sojourn._internal.formats import toml_value
 from sojourn.mail.fit import fit
+from sojourn.mail.plan import rules
 from sojourn.maillog import Reading
 
 _FILE = "internet.csv"
 _ORDER = "order.txt"
 _SEED = 1
 _LISTED = "listed"
+_PROVIDER = "provider"
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,16 @@ class World:
         subscribers: of the list.
         unknown_domains: how many of the list's domains nothing was known of.
         listed: whether a file has its hosts; those of a preset are drawn in each replication.
+        limits: what providers of the file allow.
+        notes: what the logs do not tell of limits, a sentence each.
     """
 
     table: str
     subscribers: int
     unknown_domains: int = 0
     listed: bool = False
+    limits: tuple[rules.Rule, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def presets() -> list[str]:
@@ -73,14 +79,14 @@ def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> W
     learnt = fit(reading)
     folder.mkdir(parents=True, exist_ok=True)
     learnt.write(folder / _FILE)
-    return from_file(folder / _FILE, addresses, folder)
+    return replace(from_file(folder / _FILE, addresses, folder), notes=tuple(learnt.notes))
 
 
 def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> World:
     """An internet that a file lists, with a list's subscribers in their order, put in a folder.
 
     A domain that the file does not have is like one of those it has, drawn at random: each as
-    likely as another.
+    likely as another. It has a host alone, unless several domains of the file share the provider.
 
     Raises:
         InputError: the file cannot be read, or has no domains.
@@ -90,6 +96,7 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     rows = [*csv.DictReader(told, skipinitialspace=True)]
     if not rows or "domain" not in rows[0]:
         raise InputError(f"{path}: no domains in it, expected what sojourn mail fit writes")
+    shared = Counter(row.get(_PROVIDER) for row in rows)
     if addresses is None:
         number = sum(int(row["subscribers"]) for row in rows)
         unknown_domains = 0
@@ -98,8 +105,10 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
         known = {row["domain"]: row for row in rows}
         stream = np.random.default_rng(_SEED)
         unknown_domains = len(counts.keys() - known.keys())
+        alone = {_PROVIDER: ""} if _PROVIDER in rows[0] else {}
+        unlisted = [row if shared[row.get(_PROVIDER)] > 1 else row | alone for row in rows]
         rows = [
-            {**known.get(name, rows[stream.integers(len(rows))]), "domain": name}
+            {**known.get(name, unlisted[stream.integers(len(rows))]), "domain": name}
             | {"subscribers": str(count)}
             for name, count in sorted(counts.items())
         ]
@@ -112,7 +121,19 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     if addresses is not None:
         write_text(folder / _ORDER, "".join(f"{_domain(address)}\n" for address in addresses))
         table["order"] = _ORDER
-    return World(toml_value(table), number, unknown_domains, listed=True)
+    return World(toml_value(table), number, unknown_domains, listed=True, limits=_limits(rows))
+
+
+def _limits(rows: Sequence[Mapping[str, str]]) -> tuple[rules.Rule, ...]:
+    """The limits of providers that rows have, each once."""
+    found = (
+        rules.Rule(row[_PROVIDER].lower(), limit, int(row[limit]), _PROVIDER)
+        for row in rows
+        if row.get(_PROVIDER)
+        for limit in ("sessions", "per_minute")
+        if (row.get(limit) or "").isdecimal() and int(row[limit])
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _domain(address: str) -> str:

@@ -3,6 +3,7 @@
 use super::View;
 use crate::columns::{Column, Columns};
 use crate::messages::{Delivery, domain};
+use crate::refusal::Refusal;
 
 /// Every attempt for a recipient, or for one recipient or domain alone.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub struct Rows {
     rows: usize,
 }
 
-const INTS: [&str; 11] = [
+const INTS: [&str; 13] = [
     "at_us",
     "accepted_us",
     "delay_us",
@@ -24,6 +25,8 @@ const INTS: [&str; 11] = [
     "size_bytes",
     "leads",
     "outcome",
+    "pushback",
+    "step",
 ];
 const TEXTS: [&str; 10] = [
     "mailer",
@@ -56,8 +59,10 @@ impl Rows {
     /// Times in microseconds: `at_us` when the attempt ended, `accepted_us` when the message was
     /// accepted, `delay_us` how old it was; Postfix's parts of that, `before_us`, `queued_us`,
     /// `connecting_us`, `sending_us`; `took_us`. `size_bytes`; `leads` 1 for the first recipient of
-    /// its transaction, else 0; `outcome` 0 delivered, 1 deferred, 2 bounced. Of texts, what is not
-    /// known is empty.
+    /// its transaction, else 0; `outcome` 0 delivered, 1 deferred, 2 bounced. Where a host refused for
+    /// now, `pushback` is 0 where it does not say what it wants, 1 for greylisting, 2 for fewer
+    /// messages, 3 for fewer sessions; and `step` is 0 where it refused the session, 1 at MAIL, 2 at
+    /// RCPT, 3 at DATA or later. Of texts, what is not known is empty.
     pub fn take(&mut self) -> Columns {
         self.rows = 0;
         std::mem::replace(&mut self.columns, empty())
@@ -91,6 +96,7 @@ impl View for Rows {
             Some(parts) => parts.map(Some),
             None => [None; 4],
         };
+        let refusal = Refusal::of(attempt);
         let ints = [
             Some(delivery.at),
             message.accepted,
@@ -103,6 +109,8 @@ impl View for Rows {
             message.size.map(|size| size as i64),
             Some(i64::from(delivery.leads)),
             Some(attempt.outcome as i64),
+            refusal.as_ref().map(Refusal::pushback),
+            refusal.and_then(|it| it.step).map(|step| step as i64),
         ];
         let dsn = attempt.dsn.map(|dsn| format!("{}.{}.{}", dsn.0, dsn.1, dsn.2));
         let texts = [

@@ -234,6 +234,7 @@ impl Laws {
             name: format!("d{number}.example"),
             subscribers,
             peer: self.peer(number, &mut streams.stream("hosts", number)),
+            provider: None,
         };
         (0..).zip(sizes).map(domain).collect()
     }

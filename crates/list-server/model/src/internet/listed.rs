@@ -5,13 +5,18 @@ use super::{Domain, Kind, Read};
 use sojourn_core::files::{Row, rows};
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
 use sojourn_core::{Span, Streams, parameters};
+use sojourn_mail_engine::provider;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 
 parameters! {
-    /// Domains from a CSV file whose first line names its columns: `domain`, `subscribers`, and any
-    /// parameters of a `peer`, each value as a study would write it without quotes; an empty cell
-    /// leaves the default. Empty lines and lines that start with # are passed over.
+    /// Domains from a CSV file whose first line names its columns: `domain`, `subscribers`,
+    /// `provider`, and any parameters of a `peer`, each value as a study would write it without
+    /// quotes; an empty cell leaves the default. Domains with one provider, which is the registered
+    /// domain of their mail hosts such as google.com, share one host: its sessions, its rate, its
+    /// outages. Their rows may differ in `subscribers` and `names` only. Empty lines and lines that
+    /// start with # are passed over.
     pub struct Listed: "listed" {
         /// The file, seen from the study's own place.
         pub file: String,
@@ -87,12 +92,14 @@ fn in_order(text: &str, domains: &[Domain]) -> Result<Vec<u32>, String> {
 fn parse(text: &str) -> Result<Vec<Domain>, String> {
     let mut rows = rows(text).map(|row| row.map_err(|quote| quote.to_string()));
     let head = rows.next().ok_or("first line: no names of columns")??;
-    let mut domains: Vec<Domain> = Vec::new();
+    let mut domains = Vec::new();
     for row in rows {
         let row = row?;
         let domain = domain(&head, &row).map_err(|why| format!("line {}: {why}", row.line))?;
-        domains.push(domain);
+        domains.push((row.line, domain));
     }
+    one_host_each(&domains)?;
+    let domains: Vec<Domain> = domains.into_iter().map(|(_, domain)| domain).collect();
     let mut sorted: Vec<&str> = domains.iter().map(|domain| domain.name.as_str()).collect();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -100,6 +107,25 @@ fn parse(text: &str) -> Result<Vec<Domain>, String> {
         None if domains.is_empty() => Err("lines: no domain".to_owned()),
         None => Ok(domains),
     }
+}
+
+/// Whether the rows of each provider say the same of its host.
+fn one_host_each(domains: &[(usize, Domain)]) -> Result<(), String> {
+    let mut first: BTreeMap<&str, (usize, Table)> = BTreeMap::new();
+    for (line, domain) in domains {
+        let Some(provider) = &domain.provider else { continue };
+        let host = Peer { names: Span::ZERO, ..domain.peer.clone() }.write_table();
+        let (there, same) = first.entry(provider).or_insert_with(|| (*line, host.clone()));
+        if let Some((key, expected)) = same.iter().find(|(key, value)| host.get(key) != Some(value))
+        {
+            let given = host.get(key).map_or("nothing".to_owned(), Value::to_string);
+            return Err(format!(
+                "line {line}: {key} = {given}, expected {expected} as in line {there}: \
+                 {provider:?} has one host"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn domain(head: &Row, row: &Row) -> Result<Domain, String> {
@@ -110,6 +136,7 @@ fn domain(head: &Row, row: &Row) -> Result<Domain, String> {
     for (name, cell) in head.cells().zip(row.cells()).filter(|(_, cell)| !cell.is_empty()) {
         table.set(name, value(cell));
     }
+    let provider = table.remove("provider").map(by_provider).transpose()?;
     let mut own = |key: &str| table.remove(key).ok_or_else(|| format!("no {key}"));
     let (name, subscribers) = (own("domain")?, own("subscribers")?);
     let name = match name {
@@ -118,7 +145,23 @@ fn domain(head: &Row, row: &Row) -> Result<Domain, String> {
     };
     let count = NonZeroU32::read(&subscribers).map_err(|refusal| said(refusal, "subscribers"))?;
     let peer = Peer::read_table(&table).map_err(|refusal| said(refusal, ""))?;
-    Ok(Domain { name, subscribers: count.get(), peer })
+    Ok(Domain { name, subscribers: count.get(), peer, provider })
+}
+
+/// A provider as the engine names it: limits that are set for it are to be found.
+fn by_provider(given: Value) -> Result<String, String> {
+    let named = match &given {
+        Value::Text(name) if format!("a@{name}").parse::<sojourn_smtp::Address>().is_ok() => {
+            provider(&format!("mx.{}", name.to_lowercase()), Ipv4Addr::LOCALHOST.into())
+        }
+        _ => "".into(),
+    };
+    match given {
+        Value::Text(name) if *named == name.to_lowercase() => Ok(named.to_string()),
+        _ => Err(format!(
+            "provider = {given}, expected the registered domain of its mail hosts, like google.com"
+        )),
+    }
 }
 
 /// As a study's file would have it.
@@ -139,7 +182,7 @@ fn said(refusal: Refusal, key: &str) -> String {
     match refusal.given {
         _ if refusal.unknown_key => {
             format!(
-                "unknown column {key}, expected domain, subscribers, {}",
+                "unknown column {key}, expected domain, subscribers, provider, {}",
                 refusal.names.join(", ")
             )
         }
@@ -159,8 +202,12 @@ mod tests {
                     a.example,3,250ms,0.5,,false\nb.example,1,,,5s,\n";
         let b = Peer { greylisting: Some(Span::from_s(5)), ..defaults() };
         let a = Peer { reply: Span::from_ms(250), down: 0.5, pipelining: false, ..defaults() };
-        let domain =
-            |name: &str, subscribers, peer| Domain { name: name.into(), subscribers, peer };
+        let domain = |name: &str, subscribers, peer| Domain {
+            name: name.into(),
+            subscribers,
+            peer,
+            provider: None,
+        };
         assert_eq!(parse(text), Ok(vec![domain("a.example", 3, a), domain("b.example", 1, b)]));
     }
 
@@ -209,6 +256,28 @@ mod tests {
         ] {
             let found = parse(text).unwrap_err();
             assert!(found.starts_with(why), "{text:?}: {found}");
+        }
+        let rows = |more: &str| {
+            parse(&format!(
+                "domain,subscribers,provider,reply,names,per_minute\na,1,P.example,1s,1s,9\n{more}"
+            ))
+        };
+        let shared = rows("b,2,p.example,1s,2s,9").unwrap();
+        assert!(shared.iter().all(|it| it.provider.as_deref() == Some("p.example")));
+        for (row, why) in [
+            (
+                "b,2,p.example,2s,2s,9",
+                "line 3: reply = \"2s\", expected \"1s\" as in line 2: \"p.example\" has one host",
+            ),
+            ("b,2,p.example,1s,2s,", "line 3: per_minute = \"none\", expected 9 as in line 2"),
+            (
+                "b,2,mx.p.example,1s,2s,9",
+                "line 3: provider = \"mx.p.example\", expected the registered",
+            ),
+            ("b,2,7,1s,2s,9", "line 3: provider = 7, expected the registered domain"),
+        ] {
+            let found = rows(row).unwrap_err();
+            assert!(found.starts_with(why), "{row:?}: {found}");
         }
         let unknown = parse("domain,subscribers,downs\na,1,7").unwrap_err();
         assert!(unknown.starts_with("line 2: unknown column downs, expected domain,"), "{unknown}");

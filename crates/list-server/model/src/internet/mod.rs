@@ -13,6 +13,7 @@ use crate::world::{Machine, Names, Say, World, WorldObserver};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Span, Streams, variants};
 use sojourn_mail_engine::Engine;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 variants! {
@@ -25,7 +26,7 @@ variants! {
     }
 }
 
-/// A recipient domain, and its one host.
+/// A recipient domain, and its one host, which it shares with the domains of the same provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Domain {
     /// Its name.
@@ -34,6 +35,8 @@ pub struct Domain {
     pub subscribers: u32,
     /// Its host.
     pub peer: Peer,
+    /// The registered domain of who runs the host; without one, the domain has a host alone.
+    pub provider: Option<String>,
 }
 
 /// Reads a file that a study names: its text, or why not.
@@ -77,7 +80,8 @@ impl Internet {
 const LIFETIME: Span = Span::from_s(3600);
 
 impl<W: WorldObserver> World<Met, W> {
-    /// A world of these domains around an engine without mail. Every host is in a separate network.
+    /// A world of these domains around an engine without mail. Every host is in a separate network;
+    /// that of a provider is like the one of its first domain.
     pub fn of(
         domains: &[Domain],
         streams: Streams,
@@ -86,10 +90,18 @@ impl<W: WorldObserver> World<Met, W> {
         observer: W,
     ) -> World<Met, W> {
         let mut world = World::new(engine, machine, observer);
+        let mut shared: BTreeMap<&str, IpAddr> = BTreeMap::new();
         for (number, domain) in (0..).zip(domains) {
-            let address = address(number);
-            world.add_host(address, Met::new(domain.peer.clone(), streams, number.into()));
-            let say = Say::Hosts(vec![(10, vec![address])]);
+            let own = address(number);
+            let provider = domain.provider.as_deref();
+            let address = provider.map_or(own, |name| *shared.entry(name).or_insert(own));
+            if address == own {
+                world.add_host(own, Met::new(domain.peer.clone(), streams, number.into()));
+            }
+            let say = match provider {
+                Some(name) => Say::Provider(name.into(), address),
+                None => Say::Hosts(vec![(10, vec![address])]),
+            };
             world.add_names(
                 &domain.name,
                 Names { takes: domain.peer.names, lifetime: LIFETIME, say },

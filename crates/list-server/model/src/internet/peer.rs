@@ -5,7 +5,7 @@ use crate::world::{Act, ConnectionAnswer, Host, SessionView, Step};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::random::mix;
 use sojourn_core::{Distribution, LogNormal, Span, Stream, Streams, Time, choices, parameters};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -24,6 +24,10 @@ parameters! {
         pub pipelining: bool = true,
         /// How many sessions it has at a time; another one gets a 421.
         pub sessions: Option<NonZeroU32>,
+        /// How many recipients it takes in any minute; another one gets a 450 that asks to slow down.
+        /// Too few here make a list wait that real hosts would take at once; without a number, or
+        /// with too many, rates that real hosts refuse look possible.
+        pub per_minute: Option<NonZeroU32>,
         /// How many recipients it takes in one transaction; another one gets a 452.
         pub recipients: Option<NonZeroU32>,
         /// How long after a first try it takes a recipient (greylisting).
@@ -84,7 +88,12 @@ pub struct Met {
     outages: Outages,
     /// The recipients that a greylist has seen, and when first.
     seen: BTreeMap<Box<str>, Time>,
+    /// When it took the recipients of the last minute, where it counts them.
+    taken: VecDeque<Time>,
 }
+
+/// The time in which a host counts recipients.
+const MINUTE: Span = Span::from_s(60);
 
 impl Met {
     /// The `number`-th host of a world.
@@ -95,7 +104,21 @@ impl Met {
             outages: Outages::new(peer.down, peer.outage, streams.stream("outages", number)),
             peer,
             seen: BTreeMap::new(),
+            taken: VecDeque::new(),
         }
+    }
+
+    /// Whether it has taken as many recipients as it takes in a minute; if not, it takes one more.
+    fn is_throttled(&mut self, now: Time) -> bool {
+        let Some(most) = self.peer.per_minute else { return false };
+        while self.taken.front().is_some_and(|&at| now - at >= MINUTE) {
+            self.taken.pop_front();
+        }
+        if self.taken.len() >= most.get() as usize {
+            return true;
+        }
+        self.taken.push_back(now);
+        false
     }
 
     fn rcpt(&mut self, recipient: &str, view: &SessionView) -> Act {
@@ -114,12 +137,13 @@ impl Met {
                 return Act::Say("450 4.7.1 greylisted, come back later");
             }
         }
-        match self.peer.recipients {
-            Some(most) if view.recipients >= most.get() => {
-                Act::Say("452 4.5.3 too many recipients")
-            }
-            _ => Act::Usual,
+        if self.peer.recipients.is_some_and(|most| view.recipients >= most.get()) {
+            return Act::Say("452 4.5.3 too many recipients");
         }
+        if self.is_throttled(view.now) {
+            return Act::Say("450 4.7.28 too many messages in a minute, slow down");
+        }
+        Act::Usual
     }
 }
 
@@ -172,4 +196,25 @@ impl Host for Met {
 fn share_of(recipient: &str) -> f64 {
     let key = recipient.bytes().fold(0, |key, byte| mix(key ^ u64::from(byte)));
     (key >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::parameters::defaults;
+
+    /// Three in any minute: one more as soon as the first is a minute old, and not before.
+    #[test]
+    fn a_minute_has_so_many_recipients_and_no_more() {
+        let peer = Peer { per_minute: NonZeroU32::new(3), ..defaults() };
+        let mut host = Met::new(peer, Streams::new(1, 0), 0);
+        let mut takes = |ms: u64| {
+            let now = Time::ZERO + Span::from_ms(ms);
+            let view = SessionView { now, connections: 1, recipients: 1 };
+            host.act(Step::Rcpt("a@x.example"), &view) == Act::Usual
+        };
+        let times = [0, 10_000, 20_000, 30_000, 59_999, 60_000, 60_001, 69_999, 70_000, 79_999];
+        let taken = times.map(&mut takes);
+        assert_eq!(taken, [true, true, true, false, false, true, false, false, true, false]);
+    }
 }

@@ -3,6 +3,7 @@
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{Answer, MailHost};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// What the name servers know of a domain.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Names {
 pub enum Say {
     /// Its mail goes to these hosts: their preferences and addresses.
     Hosts(Vec<(u16, Vec<IpAddr>)>),
+    /// Its mail goes to the host of this provider, at this address.
+    Provider(Arc<str>, IpAddr),
     /// There is no such domain.
     NoSuchDomain,
     /// Nothing.
@@ -46,6 +49,11 @@ impl Names {
         };
         match &self.say {
             Say::Hosts(list) => Some(hosts(list)),
+            Say::Provider(provider, address) => {
+                let name = format!("mx.{provider}").into();
+                let host = MailHost { name, preference: 10, addresses: vec![*address] };
+                Some(Answer::Hosts { hosts: vec![host], lifetime: self.lifetime })
+            }
             Say::NoSuchDomain => Some(Answer::NoSuchDomain),
             Say::Silent => None,
             Say::FailUntil(until, _) if now < *until => Some(Answer::Failed("SERVFAIL".into())),

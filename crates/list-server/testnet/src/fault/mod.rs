@@ -19,6 +19,7 @@ mod one_message;
 mod refused;
 mod reset_in_data;
 mod slow;
+mod throttle;
 mod trickle;
 mod unknown_users;
 
@@ -37,11 +38,12 @@ pub use one_message::OneMessage;
 pub use refused::Refused;
 pub use reset_in_data::ResetInData;
 pub use slow::Slow;
+pub use throttle::Throttle;
 pub use trickle::Trickle;
 pub use unknown_users::UnknownUsers;
 
 use sojourn_core::{Span, Stream, choices, variants};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -58,6 +60,7 @@ variants! {
         Greylist(Greylist),
         FewRecipients(FewRecipients),
         Busy(Busy),
+        Throttle(Throttle),
         UnknownUsers(UnknownUsers),
         OneMessage(OneMessage),
         Old(Old),
@@ -165,6 +168,8 @@ pub struct Memory {
     pub sessions: u32,
     /// How often it has done what it does a limited number of times.
     pub times: u32,
+    /// When it let the latest messages pass that it counts.
+    pub counted: VecDeque<Duration>,
     /// When it saw something first.
     pub seen: BTreeMap<String, Duration>,
     /// What it leaves to chance.

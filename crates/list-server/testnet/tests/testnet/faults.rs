@@ -140,6 +140,50 @@ fn limits_are_kept() {
     assert_eq!([client.reply(), client.reply()], ["421 4.3.2 One message a connection", "closed"]);
 }
 
+/// Three messages within 1.5 s, then 450s; a new message when the first has gone out of the window.
+#[test]
+fn a_throttle_counts_messages_and_not_recipients() {
+    let three = ("messages", Value::Int(3));
+    let throttle = host("throttle", &[three.clone(), ("within", Value::Text("1500ms".into()))]);
+    let strict = host(
+        "throttle",
+        &[three, ("at", Value::Text("mail".into())), ("closes", Value::Bool(true))],
+    );
+    let internet = start(vec![throttle, strict]);
+    let mut client = Client::ready(&internet, 0);
+    let began = Instant::now();
+    let mut send = |who: &str| client.transact(&[who, "z@x.example"], "");
+    let replies = ["a@x.example", "b@x.example", "c@x.example", "d@x.example"].map(&mut send);
+    let refused = "450 4.7.28 Unusual rate of messages, slow down";
+    assert_eq!(replies.map(|it| it == refused), [false, false, false, true]);
+    let mut later = send("e@x.example");
+    while later == refused {
+        assert!(began.elapsed() < Duration::from_secs(60), "refused for good");
+        later = send("e@x.example");
+    }
+    assert!(began.elapsed() >= Duration::from_millis(1500), "{:?}", began.elapsed());
+    let mut client = Client::ready(&internet, 1);
+    for _ in 0..3 {
+        assert_eq!(client.transact(&["a@x.example"], ""), "250 2.0.0 Taken over");
+    }
+    assert_eq!(client.ask("MAIL FROM:<>"), "421 4.7.28 Unusual rate of messages, slow down");
+    assert_eq!(client.reply(), "closed");
+}
+
+#[test]
+fn a_throttle_may_greylist_besides() {
+    let settings = [("messages", Value::Int(1)), ("greylisting", Value::Text("1ms".into()))];
+    let internet = start(vec![host("throttle", &settings)]);
+    let mut client = Client::ready(&internet, 0);
+    client.ask("MAIL FROM:<>");
+    let first = client.ask("RCPT TO:<a@x.example>");
+    assert_eq!(first, "450 4.2.0 Greylisted, try again later");
+    let mut later = first;
+    while later != "250 2.1.5 Ok" {
+        later = client.ask("RCPT TO:<a@x.example>");
+    }
+}
+
 #[test]
 fn a_share_of_users_is_unknown_and_stays_so() {
     let internet = start(vec![host("unknown-users", &[("share", Value::Float(0.5))])]);
