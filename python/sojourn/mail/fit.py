@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
@@ -43,6 +44,7 @@ _CONNECT = re.compile("connect|no route|unreachable|no answer in time \\(conn", 
 _GREYLIST = re.compile("greylist|try again later|come back", re.IGNORECASE)
 _UNKNOWN = ("5.1.1", "5.1.6", "5.1.10")
 _NO_NAMES = "4.4.3"
+_NAMES_LATER = ("postfix",)  # asks for them while it connects
 _UNREACHED = ("4.4.1", "4.4.2", _NO_NAMES)
 _COLUMNS = (
     "domain", "subscribers", "round_trip", "reply", "spread", "names", "greylisting", "unknown",
@@ -141,7 +143,8 @@ class _Seen:
             self.sendings.append(row["sending_us"])
             if row["connecting_us"]:
                 self.setups.append(row["connecting_us"])
-                self.queued.append((row["at_us"] - row["took_us"], row["queued_us"]))
+                waited = 0 if row["mailer"] in _NAMES_LATER else row["queued_us"]
+                self.queued.append((row["at_us"] - row["took_us"], waited))
 
 
 @dataclass(frozen=True)
@@ -166,8 +169,13 @@ def fit(reading: Reading) -> Fitted:
     Raises:
         InputError: a log cannot be read, or nothing was delivered in it.
     """
+    return learn(attempts(reading), reading.names)
+
+
+def learn(tables: Iterable[pa.Table], names: Sequence[str]) -> Fitted:
+    """The same, from the attempts of logs with these names."""
     seen: dict[str, _Seen] = {}
-    for part in attempts(reading):
+    for part in tables:
         for row in part.to_pylist():
             domain = row["recipient"].rpartition("@")[2].lower()
             if domain:
@@ -179,7 +187,7 @@ def fit(reading: Reading) -> Fitted:
         all_seen.queued += one.queued
         all_seen.busy += one.busy
     if not all_seen.sendings:
-        raise InputError(f"{', '.join(reading.names)}: nothing delivered whose time is known")
+        raise InputError(f"{', '.join(names)}: nothing delivered whose time is known")
     until_us = max(at for one in seen.values() for at, _ in one.tries)
     asked = _names(seen, all_seen)
     peers = (_peer(name, one, all_seen, until_us, asked[name]) for name, one in seen.items())
@@ -318,8 +326,7 @@ def _steady(busy: Sequence[int]) -> bool:
     return bool(middle >= 2 and ((high - low) / _QUARTILES) ** 2 < _STEADY * middle)
 
 
-_FEWEST_STEADY = 20
-"""So few sessions say nothing of a limit."""
+_FEWEST_STEADY = 20  # so few sessions say nothing of a limit
 
 
 def _alike(times_us: Mapping[str, float]) -> dict[str, float]:

@@ -12,8 +12,7 @@ from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text, write_text
 from sojourn._internal.formats import toml_value
-from sojourn.mail.fit import fit
-from sojourn.maillog import Reading
+from sojourn.mail.fit import Fitted
 
 _FILE = "internet.csv"
 _ORDER = "order.txt"
@@ -64,15 +63,10 @@ def listed(path: Path) -> bool:
         return False
 
 
-def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> World:
-    """An internet learnt from logs, written to a folder.
-
-    Raises:
-        InputError: a log cannot be read, or nothing was delivered in it.
-    """
-    learnt = fit(reading)
+def learnt(fitted: Fitted, addresses: Sequence[str] | None, folder: Path) -> World:
+    """An internet learnt from logs, written to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    learnt.write(folder / _FILE)
+    fitted.write(folder / _FILE)
     return from_file(folder / _FILE, addresses, folder)
 
 
