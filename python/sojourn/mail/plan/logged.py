@@ -189,7 +189,7 @@ class Explained:
         waited_us = sum(copy.began for copy in logged.copies if copy.outcome == DELIVERED)
         said = [
             f"the {it}th percentile is {number(self.predicted.within_s(it))} s in the model and"
-            f" {number(self.times_s[it])} s in the log, expected at most"
+            f" {number(self.times_s[it])} s in the log; they may be at most"
             f" {_per_cent(_ALLOWED)} apart"
             for it in self.unexplained
         ]
