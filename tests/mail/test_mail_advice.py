@@ -59,12 +59,13 @@ def test_postfix_is_as_quick_as_predicted_before_and_after(command, tmp_path):
         assert [one["part"] for one in plan["advice"]] == ["limits.sessions"], plan["advice"]
         (smtp,) = lines["master.cf"]
         assert re.fullmatch(r"smtp unix - - n - \d+ smtp", smtp)
-        after = []
+        settings = "".join(f"{line}\n" for line in lines.get("main.cf", []))
+        said = [plan["plan"]["predicted"][f"p{it}_s"]["value"] for it in PERCENTILES]
+        soonest = [np.inf, np.inf]
         for nth in range(3):
-            settings = "".join(f"{line}\n" for line in lines.get("main.cf", []))
-            after.append(delivered(tmp_path / f"after{nth}", net, settings, smtp)[1])
-        for place, percentile in enumerate(PERCENTILES):
-            said = plan["plan"]["predicted"][f"p{percentile}_s"]["value"]
-            soonest = min(times[place] for times in after)
-            assert said == pytest.approx(soonest, rel=0.15), percentile
-            assert soonest < 0.5 * before[place]
+            _, after = delivered(tmp_path / f"after{nth}", net, settings, smtp)
+            soonest = np.minimum(soonest, after)
+            if soonest == pytest.approx(said, rel=0.15):
+                break
+        assert soonest == pytest.approx(said, rel=0.15)
+        assert (soonest < 0.5 * np.array(before)).all()
