@@ -26,7 +26,7 @@ trace unix - - n - 0 bounce
 verify unix - - n - 1 verify
 flush unix n - n 1000? 0 flush
 proxymap unix - - n - - proxymap
-smtp unix - - n - - smtp
+{smtp}
 relay unix - - n - - smtp
 error unix - - n - - error
 retry unix - - n - - error
@@ -36,6 +36,9 @@ scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 """
 
+
+# Its delivery agent, as many processes as `default_process_limit` has.
+SMTP = "smtp unix - - n - - smtp"
 
 # A port that was free may be somebody's when Postfix comes to it.
 _ATTEMPTS = 3
@@ -84,10 +87,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix]:
+def postfix(folder: Path, settings: str, services: str = "", smtp: str = SMTP) -> Iterator[Postfix]:
     """Start one with `settings` (main.cf) beside what makes it private; skip where that cannot be.
 
-    `services` are further lines of its master.cf.
+    `smtp` is the line of its delivery agent in master.cf, `services` are further lines.
     """
     owner = user()
     config, queue, data = (folder / name for name in ("config", "queue", "data"))
@@ -104,7 +107,8 @@ def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix
     )
     for attempt in range(1, _ATTEMPTS + 1):
         port = free_port()
-        (config / "master.cf").write_text(_MASTER.format(port=port) + services, encoding="utf-8")
+        master = _MASTER.format(port=port, smtp=smtp) + services
+        (config / "master.cf").write_text(master, encoding="utf-8")
         start = ["postfix", "-c", config, "start"]
         started = subprocess.run(start, check=False, capture_output=True, text=True)
         if started.returncode == 0:

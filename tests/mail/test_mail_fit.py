@@ -20,7 +20,7 @@ def line(at_s, recipient, reply, queue_id="4A5B6C7D8E"):
     stamp = f"Feb 22 {at_s // 3600:02}:{at_s // 60 % 60:02}:{at_s % 60:02}"
     parts = "/".join(f"{part:.6g}" for part in delays)
     return (
-        f"{stamp} lists postfix/smtp[12]: {queue_id}: to=<{recipient}>, "
+        f"{stamp} lists sojourn/smtp[12]: {queue_id}: to=<{recipient}>, "
         f"relay=mx.{host}[192.0.2.1]:25, delay={sum(delays):.6g}, delays={parts}, dsn={dsn}, "
         f"status={status} ({text})\n"
     )

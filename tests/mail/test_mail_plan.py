@@ -1,8 +1,6 @@
 """`sojourn mail plan`: what it finds, says of causes, writes, and refuses."""
 
 import itertools
-import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -17,11 +15,11 @@ from sojourn._internal.errors import InputError
 from sojourn.mail import plan as planning
 from sojourn.mail.plan import world as worlds
 from sojourn.mail.plan.causes import explain
-from sojourn.mail.plan.elsewhere import Wanted, postfix, sendmail
+from sojourn.mail.plan.own import PARTS
 from sojourn.mail.plan.policy import changed, given, resolved, settings
 from sojourn.mail.plan.predict import Scenario, sooner
 from sojourn.mail.plan.rules import parse
-from sojourn.mail.plan.search import _PARTS, Limits, Search
+from sojourn.mail.plan.search import Limits, Search
 
 WORLD = """domain,subscribers,round_trip,reply,spread,down,way
 near.example,30,40ms,50ms,0.3,0,silent
@@ -94,7 +92,7 @@ def test_the_search_is_as_good_as_all_combinations(scenario):
     search = Search(scenario, limits, 95, lambda _: None)
     best, _ = search.best(start)
     found = scenario.predict(best, 5).own[:, 1].mean()
-    names, values = list(_PARTS), list(_PARTS.values())
+    names, values = list(PARTS), list(PARTS.values())
     all_of_them = (
         changed(start, dict(zip(names, combination, strict=True)))
         for combination in itertools.product(*values)
@@ -186,41 +184,6 @@ def test_rules_of_domains_are_kept_and_cost_what_they_cost(scenario):
     assert again["domain"][0]["per_minute"] == 1, "the lower of two"
 
 
-def test_other_mailers_have_an_agent_or_a_queue_for_a_domain_with_rules(scenario):
-    rules = (
-        parse("--rule", "a.example=2"),
-        parse("--rule", "b.example=100/min"),
-        parse("--rule", "none=50"),
-    )
-    policy = Limits(64, 4, rules=rules).within(resolved(scenario.parsed({}).resolved()))
-    lines = postfix(Wanted.of(policy))
-    (together,) = (line for line in lines if line.startswith("smtp_destination_recipient_limit"))
-    together = together.removeprefix("smtp")
-    assert lines[lines.index("domain1_destination_concurrency_limit = 2") - 3 :][:13] == [
-        "# master.cf: domain1 unix - - n - - smtp",
-        "# transport_maps: a.example domain1:",
-        f"domain1{together}",
-        "domain1_destination_concurrency_limit = 2",
-        "# master.cf: domain2 unix - - n - - smtp",
-        "# transport_maps: b.example domain2:",
-        f"domain2{together}",
-        "domain2_destination_concurrency_limit = 4",
-        "domain2_destination_rate_delay = 1s",
-        "# master.cf: domain3 unix - - n - - smtp",
-        "# transport_maps: none domain3:",
-        f"domain3{together}",
-        "domain3_destination_concurrency_limit = 50",
-    ]
-    lines = sendmail(Wanted.of(policy))
-    at = lines.index("FEATURE(`queuegroup')dnl")
-    assert lines[at + 1] == "dnl access map: QGRP:a.example domain1"
-    (whole,) = (line for line in lines if line.startswith("QUEUE_GROUP(`list'"))
-    (together,) = (part for part in whole.split(", ") if part.startswith("r="))
-    assert f", {together}, R=2, " in lines[at + 2]
-    assert f", {together}, R=4, " in lines[at + 4]
-    assert lines[at + 5] == "dnl no option: 100 transactions a minute"
-
-
 @pytest.mark.parametrize("given", ["", "x", "=2", "a.example=", "a.example=0", "a.b=2/h", "a b=2"])
 def test_what_is_no_rule(given):
     with pytest.raises(InputError, match=r"--rule '.*': expected a domain and its sessions"):
@@ -232,60 +195,6 @@ def test_memory_bounds_sessions():
     assert planning.sessions_within(66 * 10**6, 2000, 10) == 200
     with pytest.raises(InputError, match="expected at least the 65,005,000"):
         planning.sessions_within(65 * 10**6, 2000, 10)
-
-
-POLICY = """[mail]
-hello = "x.example"
-split = "each"
-timeouts = { kind = "passes", cut = 10 }
-retry = { kind = "backoff", first = "90s", most = "2h" }
-limits = { sessions = 200, destination = 8, initial = 4, idle = "3s" }
-lifetime = "48h"
-"""
-
-
-def wanted(scenario: Scenario) -> Wanted:
-    mail = tomllib.loads(POLICY)["mail"]
-    policy = {key: value for key, value in mail.items() if key != "hello"}
-    return Wanted.of(resolved(scenario.parsed(policy).resolved()))
-
-
-def test_postfix_is_set_alike(scenario):
-    lines = postfix(wanted(scenario))
-    for line in (
-        "default_process_limit = 200",
-        "smtp_destination_concurrency_limit = 8",
-        "initial_destination_concurrency = 4",
-        "smtp_destination_recipient_limit = 1",
-        "smtp_connection_cache_time_limit = 3s",
-        "minimal_backoff_time = 90s",
-        "maximal_backoff_time = 7200s",
-        "maximal_queue_lifetime = 172800s",
-        "smtp_connect_timeout = 3s",
-        "smtp_helo_timeout = 30s",
-        "smtp_data_done_timeout = 600s",
-    ):
-        assert line in lines
-
-
-@pytest.mark.skipif(shutil.which("postconf") is None, reason="no postconf (Debian's postfix)")
-def test_postfix_knows_what_it_is_set_to(scenario):
-    lines = postfix(wanted(scenario))
-    names = [line.partition(" = ")[0] for line in lines if not line.startswith("#")]
-    known = subprocess.run(["postconf", "-d"], capture_output=True, text=True, check=True).stdout
-    assert {*names} <= {line.partition(" = ")[0] for line in known.splitlines()}
-
-
-def test_sendmail_is_set_alike(scenario):
-    lines = sendmail(wanted(scenario))
-    for line in (
-        "define(`confMAX_QUEUE_CHILDREN', `200')dnl",
-        "QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r=1, R=200, I=90s')dnl",
-        "define(`confMAX_QUEUE_AGE', `7200s')dnl",
-        "define(`confTO_INITIAL', `30s')dnl",
-        "define(`confTO_DATAFINAL', `600s')dnl",
-    ):
-        assert line in lines
 
 
 def test_the_order_of_the_list_is_the_plans(command, tmp_path):
@@ -340,12 +249,14 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
             return log, done.document["seconds"]
 
         log, _ = deliver("learnt")
+        learnt = tmp_path / "learnt.csv"
+        assert command("mail", "fit", log, "--out", learnt).code == 0
         for sessions in (2, 4):
             few = f"mail.limits.sessions={sessions}"
             now = tmp_path / f"now{sessions}.toml"
             now.write_text(f"{net.settings.read_text()}[mail.limits]\nsessions = {sessions}\n")
             given = ["--config", now, "--list", whom, "--out", tmp_path / f"plan{sessions}"]
-            plan = command("mail", "plan", log, *given, "--replications", 2, "--json").document
+            plan = command("mail", "plan", learnt, *given, "--replications", 2, "--json").document
             predicted, one = plan["now"]["predicted"], plan["now"]["one_mailing"]
             real = [deliver(f"{sessions}.{i}", "--set", few)[1] for i in range(3)]
             for percentile in ("p50", "p95"):

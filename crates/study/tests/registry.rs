@@ -46,12 +46,13 @@ const TOPICS: [(&str, &str, &str, &[&str]); 23] = [
     ),
     ("batches", "workload.arrivals.batch", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, RATE, BLOCKS]),
     ("internets", "internet", "kind", &[MAIL, LIST]),
-    ("message-arrivals", "list.arrivals", "kind", &[MAIL, INTERNET]),
+    ("message-arrivals", "list.arrivals", "kind", &[MAIL, LISTED, "list.messages = 1"]),
     ("policies", "policy", "kind", &[MAIL, INTERNET, LIST]),
     ("causes", "without", "", &[MAIL, INTERNET, LIST]),
 ];
 const MAIL: &str = "model = 'mail'";
 const INTERNET: &str = "internet = 'office'";
+const LISTED: &str = "internet = { kind = 'listed', file = 'domains.csv' }";
 const LIST: &str = "list.arrivals = 'regular'";
 const ARRAY: &str = "model = 'array'";
 const DISK: &str = "disk = 'ST3500630NS'";
@@ -170,6 +171,7 @@ fn case(study: &str) -> Result<Case, String> {
             ("fio.trace", "fio version 3 iolog\n7 /dev/sda read 4096 512"),
             ("blkparse.trace", "8,0 1 1 0.5 99 Q R 8 + 8 [sh]"),
             ("domains.csv", "domain,subscribers\nx.example,3"),
+            ("messages.csv", "message,at,size,domain,subscriber\n0,0s,3KB,x.example,0"),
             ("msr.trace", "128166372003061629,usr,0,Read,4096,512,41286"),
             ("spc.trace", "0,8,512,R,0.5"),
             ("alibaba.trace", "0,R,4096,512,1577808000000626"),
@@ -193,13 +195,14 @@ fn parameter(case: &Case, path: &str) -> Option<String> {
 }
 
 /// Values that their type alone does not tell: topic, parameter, value.
-const SAMPLES: [(&str, &str, &str); 10] = [
+const SAMPLES: [(&str, &str, &str); 11] = [
     (
         "requests",
         "tenant",
         "[{ name = 'a', arrivals = { kind = 'closed', depth = 2 }, blocks = 1 }]",
     ),
     ("internets", "file", "'domains.csv'"),
+    ("message-arrivals", "file", "'messages.csv'"),
     ("batches", "mean", "2.5"),
     ("request-sizes", "mean", "2.5"),
     ("disks", "file", "'services.csv'"),

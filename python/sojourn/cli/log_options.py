@@ -1,11 +1,16 @@
-"""What the tools that read delivery logs share."""
+"""What the tools share that read delivery logs, and the settings of the mailers that wrote them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sojourn._internal.errors import InputError
+from sojourn.cli import options
+
 if TYPE_CHECKING:
+    from sojourn.mail.mailer import Server
     from sojourn.maillog import Reading
 
 _OPTIONS = (
@@ -63,3 +68,43 @@ def reading(
         since_us=moment_us("--since", since),
         until_us=moment_us("--until", until),
     )
+
+
+def set_by(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that name a mailer's settings."""
+    command = click.option(
+        "--mailer",
+        "mailers",
+        multiple=True,
+        metavar="PATH|NAME",
+        help="The mailer's settings now: /etc/postfix, main.cf, master.cf, the output of postconf"
+        " -n, sendmail.cf, sendmail.mc, exim.conf; or postfix, sendmail, exim with its defaults."
+        "  [default: the mailer of the LOG with its defaults]",
+    )(command)
+    return click.option(
+        "--config", type=options.PATH, help="The settings of sojourn's own server now (TOML)."
+    )(command)
+
+
+def server(mailers: Sequence[str], config: Path | None, logged: Sequence[str]) -> "Server":
+    """The mailer that is named, or that wrote a log.
+
+    Args:
+        mailers: what `--mailer` was given.
+        config: what `--config` was given.
+        logged: the mailers in the log, the one with most lines first.
+
+    Raises:
+        InputError: a file cannot be read, is none of a mailer, or both are named.
+        SpecError: `config` has what no list server can be set to.
+    """
+    from sojourn.mail import mailer
+    from sojourn.mail.plan import own
+
+    if mailers and config is not None:
+        raise InputError(f"--mailer {mailers[0]}: expected no --config beside it")
+    if mailers:
+        return mailer.of(mailers)
+    if config is None and logged and logged[0] in mailer.names():
+        return mailer.with_defaults(logged[0])
+    return own.server(config)

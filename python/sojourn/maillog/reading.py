@@ -188,7 +188,9 @@ class Log:
         }
 
 
-def attempts(reading: Reading, recipient: str | None = None) -> Iterator[pa.Table]:
+def attempts(
+    reading: Reading, recipient: str | None = None, log: MailLog | None = None
+) -> Iterator[pa.Table]:
     """Every attempt for a recipient, in tables of some ten thousand rows as they come.
 
     Columns: `at_us` when it ended, `accepted_us` when the message was accepted, `delay_us` how old
@@ -203,11 +205,12 @@ def attempts(reading: Reading, recipient: str | None = None) -> Iterator[pa.Tabl
     Args:
         reading: the logs.
         recipient: only those for this address, or with `@` in front for this domain.
+        log: the reader, of `Reading.rows`, for those who ask it for more afterwards.
 
     Raises:
         InputError: a log cannot be read.
     """
-    log = reading.rows(recipient)
+    log = log or reading.rows(recipient)
     for step, _ in enumerate(reading.steps(log), 1):
         if step % _BATCH_PIECES == 0:
             yield table(log, "rows")

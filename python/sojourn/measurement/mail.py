@@ -1,9 +1,5 @@
 """What a mail server did, by its log, in the rows that the simulator writes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +7,7 @@ from sojourn._core import Study
 from sojourn._internal.errors import InputError
 from sojourn.execution.execute import Task
 from sojourn.execution.results import keep
+from sojourn.maillog.copies import DELIVERED, Copy, copies
 from sojourn.maillog.reading import Reading, attempts
 from sojourn.measurement.cases import measure_cases
 from sojourn.store.ledger import Record, Value
@@ -21,35 +18,11 @@ _SHARES = (50, 95, 99)
 _KINDS = ["delivery", *(f"message-{share}" for share in _SHARES), "message"]
 _OUTCOMES = ["delivered", "failed", "waiting"]
 _PARTS = ("before", "queued", "setup", "sending")
-_LOGGED = ("before_us", "queued_us", "connecting_us", "sending_us")
 _PS_PER_US = 10**6
 _IDEAL = "ideal: the quickest delivery at the same domain"
 _NONE = -1
 
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass
-class _Copy:
-    """What became of one recipient's copy of a message; times in microseconds."""
-
-    message: str
-    domain: str
-    accepted: int
-    size: int
-    attempts: int = 0
-    finished: int = _NONE
-    outcome: int = 2
-    parts: list[int] = field(default_factory=lambda: [_NONE] * len(_PARTS))
-
-    def take(self, row: dict[str, Any]) -> None:
-        self.attempts += row["relay"] not in ("", "none")
-        if row["outcome"] == 1:
-            return
-        self.outcome = 0 if row["outcome"] == 0 else 1
-        if self.outcome == 0:
-            self.finished = row["at_us"]
-            self.parts = [_NONE if row[name] is None else row[name] for name in _LOGGED]
 
 
 def measure(
@@ -84,32 +57,21 @@ def measure(
         raise InputError(f'{source}: sample = "{sample}", expected "none": logs tell of deliveries')
 
     def one(task: Task) -> Record:
-        columns, figures = _columns(list(_copies(reading)))
+        columns, figures = _columns(_copies(reading))
         return keep(directory, task.case, task.replication, columns, figures, wall_s=0.0, cpu_s=0.0)
 
     names = ", ".join(str(name) for name in reading.names)
     return measure_cases(study, directory, command=command, measured=names, one=one)
 
 
-def _copies(reading: Reading) -> Sequence[_Copy]:
-    copies: dict[tuple[str, str], _Copy] = {}
-    for part in attempts(reading):
-        for row in part.to_pylist():
-            key = row["queue_id"], row["recipient"]
-            copy = copies.get(key)
-            if copy is None:
-                accepted = row["accepted_us"]
-                if accepted is None:
-                    accepted = row["at_us"] - (row["delay_us"] or 0)
-                domain = row["recipient"].rpartition("@")[2].lower()
-                copy = copies[key] = _Copy(key[0], domain, accepted, row["size_bytes"] or 0)
-            copy.take(row)
-    if not any(copy.outcome == 0 for copy in copies.values()):
+def _copies(reading: Reading) -> list[Copy]:
+    found = copies(attempts(reading))
+    if not any(copy.outcome == DELIVERED for copy in found):
         raise InputError(f"{', '.join(reading.names)}: nothing delivered")
-    return sorted(copies.values(), key=lambda copy: (copy.accepted, copy.message))
+    return found
 
 
-def _columns(copies: list[_Copy]) -> tuple[dict[str, Column], dict[str, Value]]:
+def _columns(copies: list[Copy]) -> tuple[dict[str, Column], dict[str, Value]]:
     began = min(copy.accepted for copy in copies)
     messages = {name: n for n, name in enumerate(dict.fromkeys(copy.message for copy in copies))}
     domains = {name: n for n, name in enumerate(sorted({copy.domain for copy in copies}))}
@@ -162,7 +124,7 @@ def _columns(copies: list[_Copy]) -> tuple[dict[str, Column], dict[str, Value]]:
     return columns, figures
 
 
-def _ends(finished: Ints, copies: list[_Copy], message: int, of: Ints) -> Ints:
+def _ends(finished: Ints, copies: list[Copy], message: int, of: Ints) -> Ints:
     """When a message had reached each share of its copies, and when all had come to an end."""
     never = np.iinfo(np.int64).max
     reached = _at_shares(np.sort(np.where(finished < 0, never, finished)))

@@ -1,6 +1,6 @@
 //! One case of a mail study: its parts, and how it runs.
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, Asked, Mailing};
 use crate::bottleneck::{Cause, Parts};
 use crate::internet::{Domain, Internet, Read};
 use crate::recorder::DeliveryRecorder;
@@ -15,7 +15,10 @@ use sojourn_core::{
 };
 use sojourn_mail_engine::{Config, Engine};
 use sojourn_smtp::Address;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 parameters! {
@@ -42,7 +45,8 @@ parameters! {
 const SHORTEST_SAMPLE: Span = Span::from_s(60);
 
 parameters! {
-    /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once.
+    /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once,
+    /// unless a file lists the messages.
     pub struct List: "list" {
         /// How many messages have rows.
         pub messages: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
@@ -141,7 +145,9 @@ const STEPS: u32 = 4096;
 impl MailCase {
     /// The names of the files that it reads.
     pub fn files(&mut self) -> Vec<&mut String> {
-        self.internet.files()
+        let mut files = self.internet.files();
+        files.extend(self.list.arrivals.files());
+        files
     }
 
     /// How many deliveries each replication has. Reads and checks every file that the case names,
@@ -150,8 +156,10 @@ impl MailCase {
         let domains = self.domains(Streams::new(0, 0), read)?;
         let subscribers: u128 = domains.iter().map(|domain| u128::from(domain.subscribers)).sum();
         let List { messages, warmup, .. } = &self.list;
+        let listed = matches!(self.list.arrivals, Arrivals::Listed(_));
         for (key, messages) in [("messages", messages.get()), ("warmup", *warmup)] {
-            if subscribers * u128::from(messages) > MAX_DELIVERIES {
+            let to_all = if listed { 1 } else { messages };
+            if subscribers * u128::from(to_all) > MAX_DELIVERIES {
                 let expected = format!(
                     "at most {MAX_DELIVERIES} deliveries in a case, to {subscribers} subscribers \
                      of each"
@@ -161,26 +169,42 @@ impl MailCase {
                     .under("list"));
             }
         }
-        self.order(&domains, read)?;
-        self.times(Streams::new(0, 0))?;
-        Ok(subscribers as usize * messages.get() as usize)
+        let (_, mailings) = self.mailings(&domains, Streams::new(0, 0), read)?;
+        Ok(mailings[*warmup as usize..].iter().map(|mailing| mailing.to.len()).sum())
     }
 
     fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
         self.internet.domains(streams, read).map_err(|refusal| refusal.under("internet"))
     }
 
-    fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
-        self.internet.order(domains, read).map_err(|refusal| refusal.under("internet"))
-    }
-
-    fn times(&self, streams: Streams) -> Result<Vec<Time>, Refusal> {
-        let all = self.list.warmup + self.list.messages.get();
-        let times = self.list.arrivals.times(all, LONGEST, streams.stream("messages", 0));
-        times.ok_or_else(|| {
-            let expected = format!("messages that come within {LONGEST}");
-            Refusal::of(&self.list.messages, expected).under("messages").under("list")
-        })
+    /// The list, each subscriber with its domain's number, and the messages to it.
+    fn mailings(
+        &self,
+        domains: &[Domain],
+        streams: Streams,
+        read: Read<'_>,
+    ) -> Result<(Subscribers, Vec<Mailing>), Refusal> {
+        let order = self.internet.order(domains, read).map_err(|it| it.under("internet"))?;
+        let list = subscribers(domains);
+        let mut next = 0;
+        let places: BTreeMap<&str, Range<u32>> = domains
+            .iter()
+            .map(|domain| {
+                let first = next;
+                next += domain.subscribers;
+                (domain.name.as_str(), first..next)
+            })
+            .collect();
+        let mailings = self.list.arrivals.mailings(Asked {
+            messages: self.list.warmup + self.list.messages.get(),
+            longest: LONGEST,
+            size: self.list.size.0,
+            all_places: all_places(domains, order, streams),
+            places: &places,
+            stream: streams.stream("messages", 0),
+            read,
+        })?;
+        Ok((list, mailings))
     }
 
     /// Simulates one replication.
@@ -192,19 +216,17 @@ impl MailCase {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         let domains = self.domains(streams, read)?;
-        let order = self.order(&domains, read)?;
-        let times = self.times(streams)?;
+        let (list, mailings) = self.mailings(&domains, streams, read)?;
         let mut parts =
             Parts { domains, policy: self.policy.0.clone(), machine: self.machine.clone() };
         self.without.remove(&mut parts);
         let Parts { domains, policy, machine } = parts;
         let engine = Engine::new(policy, streams.stream("engine", 0).bits());
         let series = self.sample.filter(|_| keep == Keep::Rows).map(Series::new);
-        let subscribers = subscribers(&domains, order, streams);
-        let recorder =
-            DeliveryRecorder::new(&domains, subscribers, self.list.size.0, times, keep, series);
+        let recorder = DeliveryRecorder::new(&domains, list, mailings, keep, series);
         let mut world = World::of(&domains, streams, engine, machine, recorder);
-        for (number, at) in (0..).zip(world.observer.times.clone()) {
+        let times: Vec<Time> = world.observer.times().collect();
+        for (number, at) in (0..).zip(times) {
             world.remind(at, number);
         }
         let end = world.observer.last() + self.list.drain;
@@ -241,33 +263,41 @@ fn sojourn_simulate(
     }
 }
 
-/// The subscribers of a list, each with its domain's number, in the order that is given, or in one
-/// drawn at random.
-fn subscribers(
-    domains: &[Domain],
-    order: Option<Vec<u32>>,
-    streams: Streams,
-) -> Vec<(Address, u32)> {
-    let address = |i: u32, number: u32| {
-        let domain = &domains[number as usize].name;
-        (Address::of(&format!("u{i}"), domain).expect("a drawn name is a domain"), number)
+/// Those of a list, each with its domain's number.
+type Subscribers = Vec<(Address, u32)>;
+
+/// The subscribers of a list, domain after domain.
+fn subscribers(domains: &[Domain]) -> Subscribers {
+    let of_domain = |(number, domain): (u32, &Domain)| {
+        let name = domain.name.clone();
+        (0..domain.subscribers).map(move |i| {
+            (Address::of(&format!("u{i}"), &name).expect("a drawn name is a domain"), number)
+        })
     };
+    (0..).zip(domains).flat_map(of_domain).collect()
+}
+
+/// The places of all subscribers in the order that is given, or in one drawn at random.
+fn all_places(domains: &[Domain], order: Option<Vec<u32>>, streams: Streams) -> Arc<[u32]> {
+    let all = domains.iter().map(|domain| domain.subscribers).sum();
     if let Some(order) = order {
-        let mut met = vec![0; domains.len()];
-        let next = |number: u32| {
-            let met = &mut met[number as usize];
-            *met += 1;
-            address(*met - 1, number)
+        let mut next: Vec<u32> = Vec::new();
+        let mut first = 0;
+        for domain in domains {
+            next.push(first);
+            first += domain.subscribers;
+        }
+        let place = |number: u32| {
+            let next = &mut next[number as usize];
+            *next += 1;
+            *next - 1
         };
-        return order.into_iter().map(next).collect();
+        return order.into_iter().map(place).collect();
     }
-    let mut list: Vec<(Address, u32)> = Vec::new();
-    for (number, domain) in (0..).zip(domains) {
-        list.extend((0..domain.subscribers).map(|i| address(i, number)));
-    }
+    let mut list: Vec<u32> = (0..all).collect();
     let mut stream = streams.stream("list", 0);
     for place in (1..list.len()).rev() {
         list.swap(place, stream.below(place as u64 + 1) as usize);
     }
-    list
+    list.into()
 }

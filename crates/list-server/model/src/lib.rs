@@ -13,7 +13,7 @@ mod rows;
 mod series;
 pub mod world;
 
-pub use arrivals::{Arrivals, Daily, Poisson, Regular};
+pub use arrivals::{Arrivals, Daily, ListedMessages, Poisson, Regular};
 pub use bottleneck::Cause;
 pub use case::{List, MailCase, Policy};
 /// The decisions of the list server that a study may set.

@@ -1,5 +1,6 @@
 //! What is kept of a replication.
 
+use crate::arrivals::Mailing;
 use crate::internet::Domain;
 use crate::series::{Attempt, Series};
 use crate::world::{Line, WorldObserver};
@@ -16,10 +17,11 @@ pub(super) const SHARES: [u64; 3] = [50, 95, 99];
 pub(super) struct DeliveryRecorder {
     pub(super) list: Vec<(Address, u32)>,
     sender: Address,
-    size: u64,
-    pub(super) times: Vec<Time>,
+    mailings: Vec<Mailing>,
+    /// Where the deliveries of each message begin, and where those of the last one end.
+    firsts: Vec<usize>,
     pub(super) messages: Vec<Message>,
-    /// By message and place in the list; empty if they are not kept.
+    /// By message and its recipients; empty if they are not kept.
     pub(super) deliveries: Vec<Delivery>,
     pub(super) totals: Totals,
     /// Attempts by time, if they are kept.
@@ -76,13 +78,16 @@ impl DeliveryRecorder {
     pub(super) fn new(
         domains: &[Domain],
         who: Vec<(Address, u32)>,
-        size: u64,
-        times: Vec<Time>,
+        mailings: Vec<Mailing>,
         keep: Keep,
         series: Option<Series>,
     ) -> DeliveryRecorder {
+        let mut firsts = vec![0];
+        for mailing in &mailings {
+            firsts.push(firsts[firsts.len() - 1] + mailing.to.len());
+        }
         let rows = match keep {
-            Keep::Rows => who.len() * times.len(),
+            Keep::Rows => firsts[mailings.len()],
             Keep::Totals => 0,
         };
         let untold =
@@ -96,9 +101,9 @@ impl DeliveryRecorder {
             ideals: who.iter().map(ideal).collect(),
             list: who,
             sender: "list-bounces@lists.example".parse().expect("a constant that is an address"),
-            size,
-            messages: vec![untold; times.len()],
-            times,
+            messages: vec![untold; mailings.len()],
+            mailings,
+            firsts,
             deliveries: vec![UNTRIED; rows],
             totals: Totals::default(),
             series,
@@ -107,24 +112,45 @@ impl DeliveryRecorder {
 
     /// When the last message comes.
     pub(super) fn last(&self) -> Time {
-        *self.times.last().expect("a case has a message")
+        self.mailings.last().expect("a case has a message").at
+    }
+
+    pub(super) fn times(&self) -> impl Iterator<Item = Time> + '_ {
+        self.mailings.iter().map(|mailing| mailing.at)
     }
 
     pub(super) fn all_came(&self) -> bool {
-        self.totals.came as usize == self.times.len()
+        self.totals.came as usize == self.mailings.len()
+    }
+
+    /// How many deliveries there are to be made.
+    pub(super) fn all(&self) -> usize {
+        self.firsts[self.mailings.len()]
+    }
+
+    /// Of each delivery from the `warmup`-th message on: its place, its message, and that of its
+    /// recipient in the list.
+    pub(super) fn places(&self, warmup: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+        let of_message = move |message: usize| {
+            let first = self.firsts[message];
+            let to = self.mailings[message].to.iter().enumerate();
+            to.map(move |(nth, &place)| (first + nth, message, place as usize))
+        };
+        (warmup..self.mailings.len()).flat_map(of_message)
+    }
+
+    /// When a message comes, how large it is, and how many recipients it has.
+    pub(super) fn mailing(&self, message: usize) -> &Mailing {
+        &self.mailings[message]
     }
 
     pub(super) fn delivered(&self) -> u64 {
         self.totals.delivered
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.size
-    }
-
     fn delivered_to(&mut self, now: Time, message: MessageId) {
         self.totals.delivered += 1;
-        let all = self.list.len() as u64;
+        let all = self.mailings[message.0 as usize].to.len() as u64;
         let message = &mut self.messages[message.0 as usize];
         message.delivered += 1;
         for (share, reached) in SHARES.iter().zip(&mut message.reached) {
@@ -140,20 +166,21 @@ impl WorldObserver for DeliveryRecorder {
 
     fn due(&mut self, _: Time, number: u32) -> Event {
         self.totals.came += 1;
+        let Mailing { size, to, .. } = &self.mailings[number as usize];
         Event::Submitted(Submission {
             id: MessageId(number.into()),
             sender: Some(self.sender.clone()),
-            size: self.size,
+            size: *size,
             eight_bit: false,
             utf8: false,
             subscribers: Vec::new(),
             day: 0,
-            recipients: self.list.iter().map(|(address, _)| address.clone()).collect(),
+            recipients: to.iter().map(|&place| self.list[place as usize].0.clone()).collect(),
         })
     }
 
-    fn size(&self, _: MessageId) -> u64 {
-        self.size
+    fn size(&self, message: MessageId) -> u64 {
+        self.mailings[message.0 as usize].size
     }
 
     fn log(&mut self, now: Time, entry: &Entry) {
@@ -168,7 +195,7 @@ impl WorldObserver for DeliveryRecorder {
             let host = relay.as_ref().map(|relay| relay.address);
             series.add(Attempt { at: now, message: task.message, host, outcome });
         }
-        let place = task.message.0 as usize * self.list.len() + task.recipient.index();
+        let place = self.firsts[task.message.0 as usize] + task.recipient.index();
         if let Some(delivery) = self.deliveries.get_mut(place) {
             delivery.attempts += u32::from(relay.is_some());
             delivery.outcome = Some(outcome);

@@ -59,29 +59,33 @@ pub(super) fn report(world: &World<Met, DeliveryRecorder>, warmup: u32) -> Repor
 }
 
 fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {
-    let subscribers = recorder.list.len();
-    let messages = warmup..recorder.times.len();
-    let deliveries = &recorder.deliveries[warmup * subscribers..];
-    let mut sorted = recorder.ideals.clone();
-    sorted.sort_unstable();
+    let messages = warmup..recorder.messages.len();
+    let places: Vec<(usize, usize, usize)> = recorder.places(warmup).collect();
+    let deliveries = &recorder.deliveries[recorder.all() - places.len()..];
     let (mut codes, mut jobs) = (vec![0; deliveries.len()], Vec::new());
-    for (place, delivery) in deliveries.iter().enumerate() {
+    for &(delivery, message, subscriber) in &places {
+        let mailing = recorder.mailing(message);
         jobs.push(Job {
-            bytes: recorder.bytes(),
-            arrived: recorder.times[warmup + place / subscribers],
-            finished: delivery.finished,
-            ideal: recorder.ideals[place % subscribers],
+            bytes: mailing.size,
+            arrived: mailing.at,
+            finished: recorder.deliveries[delivery].finished,
+            ideal: recorder.ideals[subscriber],
         });
     }
+    let mut of_message = places.chunk_by(|one, other| one.1 == other.1);
     for message in messages.clone() {
-        let it = &recorder.messages[message];
+        let (it, mailing) = (&recorder.messages[message], recorder.mailing(message));
+        let to = of_message.next().unwrap_or_default();
+        let mut sorted: Vec<Span> =
+            to.iter().map(|&(_, _, place)| recorder.ideals[place]).collect();
+        sorted.sort_unstable();
         let ends = it.reached.iter().copied().chain([it.finished]);
         for ((code, finished), share) in (1..).zip(ends).zip(SHARES.iter().chain(&[100])) {
-            let place = (subscribers as u64 * share).div_ceil(100) as usize - 1;
+            let place = (sorted.len() as u64 * share).div_ceil(100) as usize - 1;
             codes.push(code);
             jobs.push(Job {
-                bytes: recorder.bytes(),
-                arrived: recorder.times[message],
+                bytes: mailing.size,
+                arrived: mailing.at,
                 finished,
                 ideal: sorted[place],
             });
@@ -89,14 +93,14 @@ fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {
     }
     let mut rows = Rows::of(KINDS.to_vec(), codes, jobs.into_iter().collect());
     let joins = messages.clone().flat_map(|message| [message as i64; SHARES.len() + 1]);
-    let of = (0..deliveries.len()).map(|place| (warmup + place / subscribers) as i64);
+    let of = places.iter().map(|&(_, message, _)| message as i64);
     rows.push("message", Column::Int(of.chain(joins).collect()));
     let none = (SHARES.len() + 1) * messages.len();
     let mut push = |name, values: Vec<i64>| {
         rows.push(name, Column::Int(padded(values, none)));
     };
-    let listed = (0..deliveries.len()).map(|place| &recorder.list[place % subscribers]);
-    push("domain", listed.map(|&(_, domain)| domain.into()).collect());
+    let domains = places.iter().map(|&(_, _, subscriber)| recorder.list[subscriber].1.into());
+    push("domain", domains.collect());
     push("attempts", deliveries.iter().map(|it| it.attempts.into()).collect());
     let part = |value: &dyn Fn(usize) -> Span| {
         let done = |place: usize| match deliveries[place].finished {
@@ -133,11 +137,11 @@ fn padded(mut values: Vec<i64>, none: usize) -> Vec<i64> {
 fn totals(world: &World<Met, DeliveryRecorder>) -> Vec<(String, Value)> {
     let (recorder, ended) = (&world.observer, world.now().since(Time::ZERO).seconds());
     let totals = recorder.totals;
-    let all = (recorder.list.len() * recorder.times.len()) as u64;
+    let all = recorder.all() as u64;
     let worked = world.worked();
     let counts = [
         ("events", world.events()),
-        ("messages", recorder.times.len() as u64),
+        ("messages", recorder.messages.len() as u64),
         ("subscribers", recorder.list.len() as u64),
         ("deliveries", totals.delivered),
         ("failed", totals.failed),

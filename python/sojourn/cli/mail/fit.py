@@ -1,17 +1,22 @@
 """`sojourn mail fit`: an internet learnt from delivery logs."""
 
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sojourn.cli import log_options, options, output
+
+if TYPE_CHECKING:
+    from sojourn.mail.fit import Fitted
 
 _SHOWN = 20
 
 
 @click.command(short_help="Learn an internet from a mail server's log.")
 @log_options.reads
+@log_options.set_by
 @click.option(
     "-o",
     "--out",
@@ -22,22 +27,54 @@ _SHOWN = 20
 )
 @output.quiet
 @output.as_json
-def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
+def fit(
+    *,
+    out: Path,
+    config: Path | None,
+    mailers: tuple[str, ...],
+    as_json: bool,
+    **asked: Any,
+) -> None:
     """Learn from the LOG... of a mail server how the domains it sends to are.
 
     How far each is, how long it takes for an answer, how often and how long it is out, whether it
     greylists, and how many sessions and recipients a minute its provider allows. The file is an
     internet for studies: internet = { kind = "listed", file = ... }. A log is a file, packed or
     not, or - for standard input.
-    """
-    from sojourn._internal.terminal import print_table
-    from sojourn.mail.fit import fit as learn
 
-    found = learn(log_options.reading(**asked))
+    With the server's settings (--mailer or --config) the log's own messages are then simulated in
+    this internet. If the model differs from the log by more than 15 % at the median or the 95th
+    percentile, the reasons are printed, and the exit code is 1.
+    """
+    from sojourn.mail.fit import learn
+    from sojourn.mail.plan.logged import Logged
+    from sojourn.mail.plan.request import as_logged
+    from sojourn.mail.plan.show import show_logged
+
+    log = Logged.read(log_options.reading(**asked))
+    found = learn(log.tables, log.names)
     found.write(out)
+    explained = None
+    if mailers or config is not None:
+        server = log_options.server(mailers, config, log.mailers())
+        with TemporaryDirectory() as folder:
+            explained = as_logged(log, found, server, Path(folder))
     if as_json:
-        output.document({**found.to_dict(), "file": str(out)})
-        return
+        document = {**found.to_dict(), "file": str(out)}
+        output.document(
+            document if explained is None else {**document, "as_logged": explained.to_dict()}
+        )
+    else:
+        _show(found, out)
+        if explained is not None:
+            show_logged(explained)
+    if explained is not None and not explained.holds:
+        raise click.exceptions.Exit(output.FAILED)
+
+
+def _show(found: "Fitted", out: Path) -> None:
+    from sojourn._internal.terminal import print_table
+
     largest = sorted(found.peers, key=lambda peer: (-peer.subscribers, peer.domain))[:_SHOWN]
     lines = [
         [

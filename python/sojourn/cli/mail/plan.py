@@ -9,7 +9,7 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import log_options, options, output
 
 if TYPE_CHECKING:
-    from sojourn.mail.plan.world import World
+    from sojourn.mail.plan.request import Request
 
 _SOME = click.IntRange(1, 1_000_000)
 
@@ -23,18 +23,24 @@ _SOME = click.IntRange(1, 1_000_000)
     help="The subscribers: one address a line, or CSV.  [default: those in the LOG]",
 )
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
-@click.option("--config", type=options.PATH, help="The settings there are now (TOML).")
-@click.option("--messages", type=click.IntRange(1, 10_000), default=1, show_default=True)
+@log_options.set_by
+@click.option(
+    "--messages",
+    type=click.IntRange(1, 10_000),
+    help="How many messages the plan is for.  [default: the log's own; 1 with --list]",
+)
 @click.option("--every", metavar="TIME", help="One so often.  [default: all at once]")
-@click.option("--size", metavar="SIZE", default="4KB", show_default=True, help="Of a message.")
-@click.option("--sessions", type=_SOME, default=1000, show_default=True)
+@click.option("--size", metavar="SIZE", help="Of a message.  [default: as in the log; else 4KB]")
+@click.option(
+    "--sessions",
+    type=_SOME,
+    help="Sessions in all, at most.  [default: 1000, or what there are now]",
+)
 @click.option("--memory", metavar="SIZE", help="Of the server: what bounds sessions beside.")
 @click.option(
     "--destination",
     type=_SOME,
-    default=20,
-    show_default=True,
-    help="Sessions of one recipient domain, at most.",
+    help="Sessions of one recipient domain, at most.  [default: 20, or what there are now]",
 )
 @click.option("--network", type=_SOME, help="Sessions of one network, at most.")
 @click.option("--recipients", type=_SOME, help="Of a transaction, at most.")
@@ -70,25 +76,10 @@ _SOME = click.IntRange(1, 1_000_000)
 def plan(
     *,
     logs: tuple[str, ...],
-    subscribers: Path | None,
-    column: str | None,
     config: Path | None,
-    messages: int,
-    every: str | None,
-    size: str,
-    sessions: int,
-    memory: str | None,
-    destination: int,
-    network: int | None,
-    recipients: int | None,
-    rules: tuple[str, ...],
-    write: str | None,
-    work: str | None,
-    line: str | None,
+    mailers: tuple[str, ...],
     percentile: str,
     replications: int,
-    seed: int,
-    out: Path,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -98,35 +89,34 @@ def plan(
 
     LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
     fit wrote, or a name of `sojourn list internets` with a --list.
+
+    A log is first compared with the model of it, which has the server's settings. If the two differ
+    by more than 15 % at the median or the 95th percentile, there is no plan: the reasons are
+    printed, and the exit code is 1.
     """
     from sojourn._internal.terminal import doing
     from sojourn.mail import plan as planning
-    from sojourn.mail.plan.predict import Scenario
-    from sojourn.mail.plan.rules import parse
-    from sojourn.mail.plan.search import Limits
-    from sojourn.mail.plan.show import show
+    from sojourn.mail.plan.logged import Logged
+    from sojourn.mail.plan.request import prepared
+    from sojourn.mail.plan.show import show, show_logged
 
-    _check(every=every, write=write, work=work, size=size, line=line)
-    burst = {
-        "messages": messages,
-        "arrivals": {"kind": "regular", "every": every or "0s"},
-        "size": size,
-    }
-    asks = (("write", write), ("work", work), ("line", line))
-    machine = {name: value for name, value in asks if value}
-    own = tuple(parse("--rule", rule) for rule in rules)
+    request = _request(asked)
     with doing() as say:
         say("the internet")
-        world = _world(logs, subscribers, column, out, asked)
-        if memory is not None:
-            bytes_ = options.size("--memory", memory)
-            most = planning.sessions_within(bytes_, world.subscribers, messages)
-            sessions = min(sessions, most)
-        scenario = Scenario(world, out, burst, machine, seed)
+        log = None if _internet(logs) else Logged.read(log_options.reading(logs, **asked))
+        server = log_options.server(mailers, config, [] if log is None else log.mailers())
+        made_of = prepared(request, logs[0], log, server, replications)
+        explained = made_of.explained
+        if explained is not None and not explained.holds:
+            found = {"as_logged": explained.to_dict()}
+            output.emit(found, lambda: show_logged(explained), as_json=as_json)
+            raise click.exceptions.Exit(output.FAILED)
         planned = planning.plan(
-            scenario,
-            Limits(sessions, destination, network, recipients, own),
+            made_of.scenario,
+            made_of.limits,
+            server,
             config=config,
+            explained=explained,
             percentile=int(percentile),
             replications=replications,
             say=say,
@@ -137,8 +127,37 @@ def plan(
     )
 
 
+def _request(asked: dict[str, Any]) -> "Request":
+    """Take what a plan is asked for out of the options.
+
+    Raises:
+        InputError: one is none.
+    """
+    from sojourn.mail import subscribers
+    from sojourn.mail.plan.request import Request
+    from sojourn.mail.plan.rules import parse
+
+    def take(*names: str) -> dict[str, Any]:
+        return {name: asked.pop(name) for name in names}
+
+    whom, memory = take("subscribers", "column"), asked.pop("memory")
+    burst, machine = take("messages", "every", "size"), take("write", "work", "line")
+    _check(**{name: it for name, it in (burst | machine).items() if name != "messages"})
+    path = whom["subscribers"]
+    return Request(
+        addresses=None if path is None else subscribers.read(path, whom["column"]).addresses,
+        burst=burst,
+        most=take("sessions", "destination", "network", "recipients"),
+        rules=tuple(parse("--rule", rule) for rule in asked.pop("rules")),
+        memory_bytes=None if memory is None else options.size("--memory", memory),
+        machine={name: value for name, value in machine.items() if value},
+        folder=asked.pop("out"),
+        seed=asked.pop("seed"),
+    )
+
+
 def _check(
-    *, every: str | None, write: str | None, work: str | None, size: str, line: str | None
+    *, every: str | None, write: str | None, work: str | None, size: str | None, line: str | None
 ) -> None:
     """Refuse what is no time, size or rate.
 
@@ -150,26 +169,24 @@ def _check(
     for option, time in (("--every", every), ("--write", write), ("--work", work)):
         if time is not None:
             picoseconds(time, option)
-    options.size("--size", size)
+    if size is not None:
+        options.size("--size", size)
     if line is not None:
         options.rate("--line", line)
 
 
-def _world(
-    names: tuple[str, ...],
-    subscribers: Path | None,
-    column: str | None,
-    out: Path,
-    asked: dict[str, Any],
-) -> "World":
-    from sojourn.mail import subscribers as lists
+def _internet(names: tuple[str, ...]) -> bool:
+    """Whether what is named is an internet, and no log.
+
+    Raises:
+        InputError: an internet is named, and something else.
+    """
     from sojourn.mail.plan import world
 
-    addresses = None if subscribers is None else lists.read(subscribers, column).addresses
     if len(names) == 1 and names[0] in world.presets():
-        return world.preset(names[0], addresses)
-    if world.listed(Path(names[0])):
-        if len(names) > 1:
-            raise InputError(f"{names[0]}: an internet, expected no LOG beside it")
-        return world.from_file(Path(names[0]), addresses, out)
-    return world.learnt(log_options.reading(names, **asked), addresses, out)
+        return True
+    if not world.listed(Path(names[0])):
+        return False
+    if len(names) > 1:
+        raise InputError(f"{names[0]}: an internet, expected no LOG beside it")
+    return True

@@ -4,12 +4,13 @@ Domains whose mail hosts one provider runs share one host, as they share its lim
 a log says of them, `times` what its times tell, `refusals` greylists and limits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
@@ -105,15 +106,20 @@ def fit(reading: Reading) -> Fitted:
     Raises:
         InputError: a log cannot be read, or nothing was delivered in it.
     """
+    return learn(attempts(reading), reading.names)
+
+
+def learn(tables: Iterable[pa.Table], names: Sequence[str]) -> Fitted:
+    """The same, from the attempts of logs with these names."""
     seen: dict[str, Seen] = {}
-    for part in attempts(reading):
+    for part in tables:
         for row in part.to_pylist():
             domain = row["recipient"].rpartition("@")[2].lower()
             if domain:
                 seen.setdefault(domain, Seen()).take(row)
     all_seen = Seen.together(seen.values())
     if not all_seen.sendings:
-        raise InputError(f"{', '.join(reading.names)}: nothing delivered whose time is known")
+        raise InputError(f"{', '.join(names)}: nothing delivered whose time is known")
     until_us = max(at for at, _ in all_seen.tries)
     names_us = lookups(seen, all_seen)
     peers, notes = list[Peer](), list[str]()

@@ -17,6 +17,7 @@ _REFUSED = re.compile("refused", re.IGNORECASE)
 _CONNECT = re.compile("connect|no route|unreachable|no answer in time \\(conn", re.IGNORECASE)
 _UNKNOWN = ("5.1.1", "5.1.6", "5.1.10")
 _NO_NAMES = "4.4.3"
+_NAMES_LATER = ("postfix",)  # asks for them while it connects
 _UNREACHED = ("4.4.1", "4.4.2", _NO_NAMES)
 
 
@@ -66,7 +67,8 @@ class Seen:
             self.sendings.append(row["sending_us"])
             if row["connecting_us"]:
                 self.setups.append(row["connecting_us"])
-                self.queued.append((row["at_us"] - row["took_us"], row["queued_us"]))
+                waited = 0 if row["mailer"] in _NAMES_LATER else row["queued_us"]
+                self.queued.append((row["at_us"] - row["took_us"], waited))
 
     @staticmethod
     def together(parts: Iterable["Seen"]) -> "Seen":

@@ -11,9 +11,11 @@ from pathlib import Path
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
 from sojourn.analysis.statistics import Interval
+from sojourn.mail.mailer import Advice, Server
+from sojourn.mail.plan import own
 from sojourn.mail.plan.causes import Cause, explain
-from sojourn.mail.plan.elsewhere import MAILERS, Wanted
-from sojourn.mail.plan.policy import Policy, given, resolved, settings
+from sojourn.mail.plan.logged import Explained
+from sojourn.mail.plan.policy import Policy, resolved, settings
 from sojourn.mail.plan.predict import Predicted, Scenario
 from sojourn.mail.plan.search import Limits, Search, Step
 
@@ -53,23 +55,27 @@ class Planned:
 
     Attributes:
         scenario: what it was made for.
+        server: the mailer whose settings are those of `now`.
         percentile: the share whose time was to be short, in per cent.
         now: the present policy, as it is; without its limits kept.
+        explained: the log next to the model of it; None where there is no log.
         plan: the policy that was found.
         steps: how it was.
         tried: how many policies were.
-        settings: a file of settings with it.
-        elsewhere: settings of other mailers that come nearest to it, by mailer.
+        advice: what changes, in the mailer's own words.
+        settings: a file of settings with it for our own server; None for another mailer.
     """
 
     scenario: Scenario
+    server: Server
     percentile: int
+    explained: Explained | None
     now: Side
     plan: Side
     steps: list[Step]
     tried: int
-    settings: str
-    elsewhere: dict[str, list[str]]
+    advice: list[Advice]
+    settings: str | None
 
     def write(self) -> dict[str, str]:
         """Write the settings, and the study that predicts their times; the files by what they are.
@@ -79,9 +85,11 @@ class Planned:
         """
         folder = self.scenario.folder
         folder.mkdir(parents=True, exist_ok=True)
-        found = {"settings": folder / "settings.toml", "study": folder / "study.toml"}
+        found = {"study": folder / "study.toml"}
         replications = len(self.plan.predicted.delays_s)
-        write_text(found["settings"], self.settings)
+        if self.settings is not None:
+            found = {"settings": folder / "settings.toml", **found}
+            write_text(found["settings"], self.settings)
         study = self.scenario.study(self.plan.policy, replications=replications)
         write_text(found["study"], study)
         return {what: str(path) for what, path in found.items()}
@@ -96,8 +104,12 @@ class Planned:
             "tried": self.tried,
             "now": self.now.to_dict(),
             "plan": self.plan.to_dict(),
+            "mailer": self.server.mailer,
+            "settings": self.server.source,
+            "not_modelled": self.server.not_modelled,
+            "as_logged": self.explained and self.explained.to_dict(),
             "steps": [vars(step) for step in self.steps],
-            "elsewhere": self.elsewhere,
+            "advice": [vars(advice) for advice in self.advice],
         }
 
 
@@ -120,8 +132,10 @@ def sessions_within(memory_bytes: int, subscribers: int, messages: int) -> int:
 def plan(
     scenario: Scenario,
     limits: Limits,
+    server: Server,
     *,
-    config: Path | None,
+    config: Path | None = None,
+    explained: Explained | None = None,
     percentile: int,
     replications: int,
     say: Callable[[str], None],
@@ -131,7 +145,9 @@ def plan(
     Args:
         scenario: the internet, the messages and the machine.
         limits: what the policy may ask for.
-        config: the settings there are now; the defaults where None.
+        server: the mailer, as it is set now.
+        config: our own server's file of settings, if it has one.
+        explained: the log next to the model of it, where there is a log.
         percentile: the share whose time is to be short, in per cent.
         replications: of what is then predicted and explained.
         say: is called with what is being done.
@@ -140,9 +156,12 @@ def plan(
         InputError: the settings cannot be read.
         SpecError: they are none, or the internet's file is none.
     """
-    present = resolved(scenario.parsed(given(config)).resolved())
-    search = Search(scenario, limits, percentile, say)
-    best, steps = search.best(limits.within(present))
+    present = resolved(scenario.parsed(server.policy).resolved())
+    search = Search(scenario, limits, percentile, say, server)
+    start = limits.within(present)
+    best, steps = search.best(start)
+    best, steps = search.without_idle_steps(best, start, steps)
+    best = resolved(scenario.parsed(best).resolved())
     sides = []
     for name, policy in (("now", present), ("plan", best)):
         say(f"what holds back: {name}")
@@ -150,14 +169,15 @@ def plan(
         say(f"one mailing: {name}")
         predicted = scenario.predict(policy, replications)
         sides.append(Side(policy, predicted, scenario.of_one(policy, predicted), causes))
-    wanted = Wanted.of(best)
     return Planned(
         scenario=scenario,
+        server=server,
         percentile=percentile,
+        explained=explained,
         now=sides[0],
         plan=sides[1],
         steps=steps,
         tried=search.tried,
-        settings=settings(best, config),
-        elsewhere={name: lines(wanted) for name, lines in MAILERS.items()},
+        advice=[*server.advise(present, best, scenario.world.providers)],
+        settings=settings(best, config) if server.mailer == own.NAME else None,
     )

@@ -13,7 +13,6 @@ Policy: TypeAlias = dict[str, Any]
 
 # Of settings, not of what is simulated: names, and what a world has no hosts for.
 _NOT_SIMULATED = ("hello", "verp", "tls")
-_LIMITS = "limits"
 # What only `sojourn mail serve` is set to, and always.
 _SERVES = "[[listener]]"
 
@@ -44,14 +43,11 @@ def resolved(study: str) -> Policy:
 
 
 def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
-    """A policy with other parts, and with other limits where a part is called `limits.NAME`."""
-    new = {**policy, _LIMITS: {**policy.get(_LIMITS, {})}}
+    """A policy with other parts, and with other values in a part that is called `PART.NAME`."""
+    new = {**policy}
     for name, value in changes.items():
-        part, _, limit = name.partition(".")
-        if limit:
-            new[part][limit] = value
-        else:
-            new[part] = value
+        part, _, key = name.partition(".")
+        new[part] = {**new.get(part, {}), key: value} if key else value
     return new
 
 

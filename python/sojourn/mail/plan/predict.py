@@ -103,7 +103,7 @@ class Scenario:
         """
         settings = [("internet.jitter", _JITTER)] if self.world.listed else []
         case = self.parsed(policy, settings=settings).cases()[0]
-        own = np.array(self._each(case, _FOR_A_RANGE, _percentiles))
+        own = np.array(self._each(case, _FOR_A_RANGE, percentiles))
         if self.world.listed:
             own = np.concatenate([own, predicted.own[:1]])
         off = _OFF if self.world.listed else 0.0
@@ -135,11 +135,11 @@ class Predicted:
     @cached_property
     def own(self) -> Values:
         """The percentiles of each replication: a row a replication."""
-        return np.array([_percentiles(delays) for delays in self.delays_s])
+        return np.array([percentiles(delays) for delays in self.delays_s])
 
     def within_s(self, percentile: int) -> float:
         """When so many per cent of all that was delivered was."""
-        return float(_percentiles(np.concatenate(self.delays_s))[PERCENTILES.index(percentile)])
+        return float(percentiles(np.concatenate(self.delays_s))[PERCENTILES.index(percentile)])
 
     def ci95_s(self, percentile: int) -> Interval | None:
         """The 95 % interval of that."""
@@ -178,7 +178,7 @@ def sooner(by: Predicted, than: Predicted, percentile: int) -> tuple[float, Inte
     return share, sectioned_interval(share, own)
 
 
-def _percentiles(delays_s: Values) -> Values:
+def percentiles(delays_s: Values) -> Values:
     """`PERCENTILES` of what was delivered, as `mail deliver` counts them; infinite of nothing."""
     if not delays_s.size:
         return np.full(len(PERCENTILES), np.inf)

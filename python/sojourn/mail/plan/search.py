@@ -9,12 +9,13 @@ taken over any more. Settings that help only together are not found; a test hold
 against all combinations.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sojourn._internal.formats import toml_value
-from sojourn.mail.plan import rules
+from sojourn.mail.mailer import Server, get
+from sojourn.mail.plan import own, rules
 from sojourn.mail.plan.policy import Policy, changed
 from sojourn.mail.plan.predict import PERCENTILES, Predicted, Scenario, sooner
 from sojourn.mail.plan.rules import Rule
@@ -25,20 +26,7 @@ _TRIFLE = 0.01
 _HARDLY = 0.05
 # Of the list: so many fewer that have it are a price that no time is worth.
 _FEWER = 0.001
-_PARTS: Mapping[str, tuple[Any, ...]] = {
-    "split": ({"kind": "by-destination"}, {"kind": "each"}),
-    "timeouts": (
-        {"kind": "passes", "cut": 5},
-        {"kind": "passes", "cut": 10},
-        {"kind": "passes", "cut": 20},
-        {"kind": "postfix"},
-    ),
-    "retry": ({"kind": "prompt"}, {"kind": "backoff"}),
-    "order": ({"kind": "past-delay"}, {"kind": "list"}),
-    "checkpoint": ({"kind": "group"},),
-    "limits.probes": (2, 4, 16, 64),
-}
-_DOMAIN = "domain"
+_DOMAIN, _SPLIT = "domain", "split"
 # A rate so far below a provider's limit is not refused, though answers take different times.
 _BELOW = 0.9
 _NUMBERS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -105,12 +93,14 @@ class Search:
         limits: what they may ask for.
         percentile: the share whose time is to be short, in per cent.
         say: is called with what is being done.
+        server: the mailer whose settings are searched.
     """
 
     scenario: Scenario
     limits: Limits
     percentile: int
     say: Callable[[str], None]
+    server: Server = field(default_factory=lambda: own.server(None))
     _known: dict[str, Predicted] = field(default_factory=dict)
 
     def best(self, start: Policy) -> tuple[Policy, list[Step]]:
@@ -119,8 +109,8 @@ class Search:
         for _ in range(_ROUNDS):
             before = policy
             for setting, values in self._settings():
-                for value in values:
-                    policy = self._tried(policy, setting, value, steps)
+                for changes in values:
+                    policy = self._tried(policy, setting, changes, steps)
             policy = self._within_providers(policy, steps)
             policy = self._fewer_sessions(policy, steps)
             if policy == before:
@@ -132,19 +122,46 @@ class Search:
         """How many policies were."""
         return len(self._known)
 
-    def _settings(self) -> Iterator[tuple[str, list[Any]]]:
-        """Settings, and what each may be instead."""
-        for name, values in _PARTS.items():
-            yield name, list(values)
-        most = self.limits.destination
-        yield "limits.destination", [n for n in {*_NUMBERS, most} if n <= most]
-        yield "limits.initial", [n for n in _NUMBERS if n <= most]
+    def without_idle_steps(
+        self, best: Policy, start: Policy, steps: list[Step]
+    ) -> tuple[Policy, list[Step]]:
+        """The policy without the changes whose gain is within the interval of one mailing.
 
-    def _tried(self, policy: Policy, setting: str, value: Any, steps: list[Step]) -> Policy:
+        A change stays if without it alone a percentile would lie above that interval.
+        """
+        ends = self.scenario.of_one(best, self._predicted(best))
+        parts = {setting: [*changes[0]] for setting, changes in self._settings()}
+        parts[_DOMAIN] = [_DOMAIN]
+        kept = best
+        for setting in dict.fromkeys(step.setting for step in reversed(steps)):
+            without = _reverted(kept, start, parts[setting])
+            slower = self._predicted(without)
+            fewer = self._predicted(kept).delivered - slower.delivered > _FEWER
+            if not fewer and all(slower.within_s(it) <= ends[it][1] for it in PERCENTILES):
+                kept = without
+                steps = [step for step in steps if step.setting != setting]
+        return kept, steps
+
+    def _settings(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """Settings, and the changes of each that are tried."""
+        yield from self.server.tries()
+        most = self.limits.destination
+        numbers = {
+            "limits.sessions": [self.limits.sessions],
+            "limits.destination": [n for n in {*_NUMBERS, most} if n <= most],
+            "limits.initial": [n for n in _NUMBERS if n <= most],
+        }
+        for name, values in numbers.items():
+            if self.server.has(name):
+                yield name, [{name: value} for value in values]
+
+    def _tried(
+        self, policy: Policy, setting: str, changes: dict[str, Any], steps: list[Step]
+    ) -> Policy:
         """The policy with another setting, if that is better."""
-        changes = {setting: value}
+        value = changes[setting]
         if setting == "limits.destination":
-            changes["limits.initial"] = min(policy["limits"]["initial"], value)
+            changes = {**changes, "limits.initial": min(policy["limits"]["initial"], value)}
         if setting == "limits.initial" and value > policy["limits"]["destination"]:
             return policy
         other = changed(policy, changes)
@@ -159,20 +176,24 @@ class Search:
         A provider's minute counts recipients and a policy's counts transactions, so both are tried:
         a transaction for each recipient, and fewer transactions of as many as one may have.
         """
-        together = 1 if policy["split"]["kind"] == "each" else policy["limits"]["recipients"]
-        for split, most in (({"kind": "each"}, 1), (policy["split"], together)):
+        together = 1 if policy[_SPLIT]["kind"] == "each" else policy["limits"]["recipients"]
+        each = [({"kind": "each"}, 1)] if _SPLIT in self.server.more else []
+        for split, most in (*each, (policy[_SPLIT], together)):
             below = [
                 replace(rule, most=max(1, int(rule.most * _BELOW / most)))
                 if rule.limit == "per_minute"
                 else rule
                 for rule in self.scenario.world.limits
+                if rule.limit in self.server.provider_limits
             ]
-            own = rules.kept(policy[_DOMAIN], below)
-            if own == policy[_DOMAIN]:
+            kept = rules.kept(policy[_DOMAIN], below)
+            if kept == policy[_DOMAIN]:
                 continue
-            other = changed(policy, {"split": split, _DOMAIN: own})
+            other = changed(policy, {_SPLIT: split, _DOMAIN: kept})
             if self._verdict(other, policy) > 0:
-                self._note(_DOMAIN, toml_value(own), other, steps)
+                self._note(_DOMAIN, toml_value(kept), other, steps)
+                if split != policy[_SPLIT]:
+                    self._note(_SPLIT, toml_value(split), other, steps)
                 policy = other
         return policy
 
@@ -220,3 +241,10 @@ class Search:
             self.say(f"policy {len(self._known) + 1}")
             self._known[key] = self.scenario.predict(policy, REPLICATIONS)
         return self._known[key]
+
+
+def _reverted(policy: Policy, start: Policy, parts: Sequence[str]) -> Policy:
+    """A policy with these parts as they were at the start."""
+    old = changed(policy, {part: get(start, part) for part in parts})
+    limits = old["limits"]
+    return changed(old, {"limits.initial": min(limits["initial"], limits["destination"])})

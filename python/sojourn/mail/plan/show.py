@@ -8,14 +8,17 @@ from sojourn._internal.units import bracketed, number
 from sojourn.analysis.statistics import Interval
 from sojourn.mail.plan import Planned, Side
 from sojourn.mail.plan.causes import Cause
+from sojourn.mail.plan.logged import Explained
 from sojourn.mail.plan.predict import PERCENTILES
 
 
 def show(planned: Planned, files: Mapping[str, str]) -> None:
     """Print a plan and where its files are."""
     sides = {"now": planned.now, "plan": planned.plan}
-    heads = ["", *(f"{p} % [s]" for p in PERCENTILES), "delivered [%]"]
+    heads = _heads()
     lines = [line for name, side in sides.items() for line in _times(name, side)]
+    if planned.explained is not None:
+        lines = [*_logged(planned.explained), *lines]
     title = f"Until so many of the deliveries were made, {_whom(planned)}"
     print_table([lines], heads, title=title, numbers=len(heads) - 1)
     for name, side in sides.items():
@@ -23,6 +26,34 @@ def show(planned: Planned, files: Mapping[str, str]) -> None:
         lines = [_cause(cause) for cause in side.causes]
         print_table([lines], heads, numbers=len(heads) - 1)
     print_lines(_notes(planned, files))
+
+
+def show_logged(explained: Explained) -> None:
+    """Print a log next to the model of it, and why the model does not explain it."""
+    print_table([_logged(explained)], _heads(), title=_LOGGED, numbers=len(_heads()) - 1)
+    if explained.holds:
+        print_lines([f"  the model explains this log; its settings: {explained.server.source}"])
+        return
+    said = ["the model cannot explain this log:", *explained.reasons()]
+    print_lines([said[0], *(f"  {line}" for line in said[1:])])
+
+
+_SHOWN = 5  # lines of one change
+_LOGGED = "Until so many of the log's deliveries were made"
+
+
+def _heads() -> list[str]:
+    return ["", *(f"{p} % [s]" for p in PERCENTILES), "delivered [%]"]
+
+
+def _logged(explained: Explained) -> list[list[str]]:
+    predicted = explained.predicted
+    modelled_s = {percentile: predicted.within_s(percentile) for percentile in PERCENTILES}
+    rows = {
+        "as logged": [*explained.times_s.values(), explained.delivered * 100],
+        "model of it": [*modelled_s.values(), predicted.delivered * 100],
+    }
+    return [[name, *map(number, numbers)] for name, numbers in rows.items()]
 
 
 def _whom(planned: Planned) -> str:
@@ -53,6 +84,8 @@ def _share(share: float, interval: Interval | None) -> str:
 
 def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     said = [
+        f"  settings now: {planned.server.source}",
+        *(f"  not modelled: {it}" for it in planned.server.not_modelled),
         "  one mailing: between which times 95 of 100 mailings are, as far as the log knows hosts;",
         "  above it all replications together; [ , ] of shares: 95 % interval over replications,",
         "  in which all policies face the same hosts and outages",
@@ -67,6 +100,22 @@ def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     if not planned.steps:
         said[-1] = f"  {planned.tried:,} policies tried; none is better for sure"
     said += [f"  {note}" for note in planned.scenario.world.notes]
-    for mailer, lines in planned.elsewhere.items():
-        said += ["", f"{mailer}:", *(f"  {line}" for line in lines)]
+    said += _advice(planned)
     return [*said, "", *(f"{what}: {path}" for what, path in files.items())]
+
+
+def _advice(planned: Planned) -> list[str]:
+    if not planned.advice:
+        gain = "no change of settings gains more than the interval of one mailing"
+        return ["", f"{planned.server.mailer}: leave it as it is: {gain}"]
+    said = ["", f"{planned.server.mailer}: change"]
+    for one in planned.advice:
+        more = len(one.lines) - _SHOWN
+        said += [
+            f"  {one.file}:",
+            *(f"    {line}" for line in one.lines[:_SHOWN]),
+            *([f"    ... and {more:,} more lines like it (--json has all)"] if more > 0 else []),
+            f"    it does: {one.does}",
+            f"    it may harm: {one.harms}",
+        ]
+    return said

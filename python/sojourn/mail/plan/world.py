@@ -3,7 +3,7 @@
 import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +12,9 @@ from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text, write_text
 from sojourn._internal.formats import toml_value
-from sojourn.mail.fit import fit
+from sojourn.mail.fit import Fitted
+from sojourn.mail.mailer.setting import Providers
 from sojourn.mail.plan import rules
-from sojourn.maillog import Reading
 
 _FILE = "internet.csv"
 _ORDER = "order.txt"
@@ -33,6 +33,7 @@ class World:
         unknown_domains: how many of the list's domains nothing was known of.
         listed: whether a file has its hosts; those of a preset are drawn in each replication.
         limits: what providers of the file allow.
+        providers: the domains of each provider.
         notes: what the logs do not tell of limits, a sentence each.
     """
 
@@ -41,6 +42,7 @@ class World:
     unknown_domains: int = 0
     listed: bool = False
     limits: tuple[rules.Rule, ...] = ()
+    providers: Providers = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -70,16 +72,11 @@ def listed(path: Path) -> bool:
         return False
 
 
-def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> World:
-    """An internet learnt from logs, written to a folder.
-
-    Raises:
-        InputError: a log cannot be read, or nothing was delivered in it.
-    """
-    learnt = fit(reading)
+def learnt(fitted: Fitted, addresses: Sequence[str] | None, folder: Path) -> World:
+    """An internet learnt from logs, written to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    learnt.write(folder / _FILE)
-    return replace(from_file(folder / _FILE, addresses, folder), notes=tuple(learnt.notes))
+    fitted.write(folder / _FILE)
+    return replace(from_file(folder / _FILE, addresses, folder), notes=tuple(fitted.notes))
 
 
 def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> World:
@@ -121,7 +118,14 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     if addresses is not None:
         write_text(folder / _ORDER, "".join(f"{_domain(address)}\n" for address in addresses))
         table["order"] = _ORDER
-    return World(toml_value(table), number, unknown_domains, listed=True, limits=_limits(rows))
+    return World(
+        toml_value(table),
+        number,
+        unknown_domains,
+        listed=True,
+        limits=_limits(rows),
+        providers=_providers(rows),
+    )
 
 
 def _limits(rows: Sequence[Mapping[str, str]]) -> tuple[rules.Rule, ...]:
@@ -134,6 +138,14 @@ def _limits(rows: Sequence[Mapping[str, str]]) -> tuple[rules.Rule, ...]:
         if (row.get(limit) or "").isdecimal() and int(row[limit])
     )
     return tuple(dict.fromkeys(found))
+
+
+def _providers(rows: Sequence[Mapping[str, str]]) -> Providers:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.get(_PROVIDER):
+            found.setdefault(row[_PROVIDER].lower(), []).append(row["domain"])
+    return found
 
 
 def _domain(address: str) -> str:

@@ -1,6 +1,6 @@
 //! Days and nights.
 
-use super::Process;
+use super::{Asked, Mailing, Process};
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Frequency, Gaps, Span, Stream, Time, parameters};
 
@@ -39,7 +39,7 @@ impl Check for Daily {
     }
 }
 
-impl Process for Daily {
+impl Daily {
     /// Of a Poisson process with the day's rate, those at night stay with the night's share.
     fn next(&self, mut last: Time, stream: &mut Stream) -> Time {
         loop {
@@ -51,8 +51,11 @@ impl Process for Daily {
             }
         }
     }
+}
 
-    fn comes(&self, time: Time) -> Time {
-        time.max(Time::ZERO + self.held)
+impl Process for Daily {
+    fn mailings(&self, asked: Asked<'_>) -> Result<Vec<Mailing>, Refusal> {
+        let held = Time::ZERO + self.held;
+        asked.into_mailings(|last, stream| self.next(last, stream), |time| time.max(held))
     }
 }

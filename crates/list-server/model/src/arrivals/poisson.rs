@@ -1,8 +1,8 @@
 //! A Poisson process.
 
-use super::Process;
-use sojourn_core::parameters::Check;
-use sojourn_core::{Frequency, Gaps, Stream, Time, parameters};
+use super::{Asked, Mailing, Process};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Frequency, Gaps, parameters};
 
 parameters! {
     /// A Poisson process: messages come independently of each other.
@@ -15,7 +15,8 @@ parameters! {
 impl Check for Poisson {}
 
 impl Process for Poisson {
-    fn next(&self, last: Time, stream: &mut Stream) -> Time {
-        last.after(Gaps::Poisson(self.rate).draw(stream))
+    fn mailings(&self, asked: Asked<'_>) -> Result<Vec<Mailing>, Refusal> {
+        let gap = Gaps::Poisson(self.rate);
+        asked.into_mailings(|last, stream| last.after(gap.draw(stream)), |time| time)
     }
 }

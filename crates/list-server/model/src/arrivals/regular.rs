@@ -1,8 +1,8 @@
 //! One after the other.
 
-use super::Process;
-use sojourn_core::parameters::Check;
-use sojourn_core::{Span, Stream, Time, parameters};
+use super::{Asked, Mailing, Process};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// One after the other at equal gaps; without a gap, all at once.
@@ -15,7 +15,7 @@ parameters! {
 impl Check for Regular {}
 
 impl Process for Regular {
-    fn next(&self, last: Time, _: &mut Stream) -> Time {
-        last.after(self.every)
+    fn mailings(&self, asked: Asked<'_>) -> Result<Vec<Mailing>, Refusal> {
+        asked.into_mailings(|last, _| last.after(self.every), |time| time)
     }
 }

@@ -1,11 +1,13 @@
 //! How long to wait at each step of a session.
 
+mod each_step;
 mod even;
 mod passes;
 mod postfix;
 mod rfc5321;
 mod sendmail;
 
+pub use super::timeouts::each_step::EachStep;
 pub use super::timeouts::even::Even;
 pub use super::timeouts::passes::Passes;
 pub use super::timeouts::postfix::PostfixTimes;
@@ -23,6 +25,7 @@ variants! {
         Sendmail(SendmailTimes),
         Postfix(PostfixTimes),
         Even(Even),
+        EachStep(EachStep),
     }
 }
 
