@@ -8,7 +8,7 @@ import pytest
 
 from sojourn._internal.errors import InputError
 from sojourn.mail import mailer
-from sojourn.mail.mailer import Server, postfix
+from sojourn.mail.mailer import Server, postfix, sendmail
 from sojourn.mail.plan import world as worlds
 from sojourn.mail.plan.policy import changed, resolved
 from sojourn.mail.plan.predict import Scenario
@@ -94,12 +94,15 @@ def test_the_output_of_postconf_is_read(tmp_path):
     assert (server.mailer, server.policy["limits"]["sessions"]) == ("postfix", 12)
 
 
+PROVIDERS = {"big.example": ["one.example", "two.example"]}
+
+
 def advised(server: Server, scenario: Scenario, **changes: object) -> list[tuple[str, str]]:
     now = resolved(scenario.parsed(server.policy).resolved())
     named = {name.replace("__", "."): value for name, value in changes.items()}
     plan = resolved(scenario.parsed(changed(now, named)).resolved())
-    assert list(server.advise(now, now)) == []
-    said = list(server.advise(now, plan))
+    assert list(server.advise(now, now, PROVIDERS)) == []
+    said = list(server.advise(now, plan, PROVIDERS))
     assert all(one.does and one.harms for one in said)
     return [(one.file, line) for one in said for line in one.lines]
 
@@ -120,6 +123,21 @@ def test_postfix_is_advised_only_what_changes(tmp_path, scenario):
         ("main.cf", "domain2_destination_concurrency_limit = 4"),
         ("main.cf", "domain2_destination_rate_delay = 1s"),
     ]
+
+
+def test_domains_of_a_provider_share_a_transport_or_a_queue_group(scenario):
+    limits = [{"name": "big.example", "by": "provider", "sessions": 3, "per_minute": 40}]
+    assert advised(postfix.server([]), scenario, domain=limits) == [
+        ("master.cf", "provider1 unix - - y - 3 smtp"),
+        ("the file of transport_maps", "one.example provider1:"),
+        ("the file of transport_maps", "two.example provider1:"),
+        ("main.cf", "provider1_destination_recipient_limit = 50"),
+        ("main.cf", "provider1_destination_concurrency_limit = 3"),
+        ("main.cf", "provider1_transport_rate_delay = 2s"),
+    ]
+    said = advised(sendmail.server([]), scenario, domain=limits)
+    assert ("the access map", "QGRP:two.example provider1") in said
+    assert any("QUEUE_GROUP(`provider1'" in line and "R=3" in line for _, line in said)
 
 
 def test_no_mailer_is_advised_a_limit_of_all_services(scenario):

@@ -95,6 +95,23 @@ class Fitted:
         lines = [",".join(_COLUMNS), *(",".join(peer.cells()) for peer in self.peers)]
         write_text(path, "# sojourn mail fit\n" + "\n".join(lines) + "\n")
 
+    def refusals(self) -> list[str]:
+        """What hosts refuse for now, as far as the log tells: a line each."""
+        limits = {
+            (peer.provider or peer.domain, most, of)
+            for peer in self.peers
+            for most, of in (
+                (peer.per_minute, "recipients a minute"),
+                (peer.sessions, "sessions at a time"),
+            )
+            if most is not None
+        }
+        said = [f"{name} takes at most {most:,} {of}" for name, most, of in sorted(limits)]
+        greylists = sum(peer.greylisting_us is not None for peer in self.peers)
+        if greylists:
+            said.append(f"{greylists:,} of {len(self.peers):,} domains greylist")
+        return [*said, *self.notes]
+
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""
         return {"domains": [vars(peer) for peer in self.peers], "notes": list(self.notes)}

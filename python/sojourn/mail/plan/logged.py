@@ -18,6 +18,7 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
 from sojourn._internal.units import number
 from sojourn.analysis.statistics import Values
+from sojourn.mail.fit import Fitted
 from sojourn.mail.mailer import Server
 from sojourn.mail.plan.predict import PERCENTILES, Predicted, percentiles
 from sojourn.maillog.copies import DELIVERED, Copy, copies
@@ -140,11 +141,13 @@ class Explained:
 
     Attributes:
         logged: the log.
+        fitted: the internet that was learnt from it.
         server: the mailer whose settings the model has.
         predicted: what the model does.
     """
 
     logged: Logged
+    fitted: Fitted
     server: Server
     predicted: Predicted
 
@@ -196,6 +199,7 @@ class Explained:
         said += [
             f"{_per_cent(len(refused) / len(logged.copies))} of the recipients were refused or not"
             f" reached at first: they have {_per_cent(refused_us / all_us)} of all delay",
+            *self.fitted.refusals(),
             f"{_per_cent(min(waited_us / all_us, 1))} of all delay passed before first attempts",
             f"the settings of the model: {self.server.source}",
         ]

@@ -91,7 +91,7 @@ def prepared(
     own_burst = request.addresses is None and not any(request.burst.values())
     folder = request.folder if own_burst else request.folder / _AS_LOGGED
     scenario = _logged_scenario(log, fitted, folder, request.machine, request.seed)
-    found = _explained(log, server, scenario, replications)
+    found = _explained(log, fitted, server, scenario, replications)
     if not own_burst:
         internet = world.learnt(fitted, request.addresses, request.folder)
         burst = _burst(request, 1, f"{log.size()}B")
@@ -108,7 +108,8 @@ def as_logged(log: Logged, fitted: Fitted, server: Server, folder: Path) -> Expl
         server: the mailer.
         folder: for the model's files.
     """
-    return _explained(log, server, _logged_scenario(log, fitted, folder, {}, _SEED), _REPLICATIONS)
+    scenario = _logged_scenario(log, fitted, folder, {}, _SEED)
+    return _explained(log, fitted, server, scenario, _REPLICATIONS)
 
 
 def _logged_scenario(
@@ -118,9 +119,11 @@ def _logged_scenario(
     return Scenario(internet, folder, log.burst(folder), machine, seed)
 
 
-def _explained(log: Logged, server: Server, scenario: Scenario, replications: int) -> Explained:
+def _explained(
+    log: Logged, fitted: Fitted, server: Server, scenario: Scenario, replications: int
+) -> Explained:
     policy = resolved(scenario.parsed(server.policy).resolved())
-    return Explained(log, server, scenario.predict(policy, replications))
+    return Explained(log, fitted, server, scenario.predict(policy, replications))
 
 
 def _burst(request: Request, messages: int, size: str) -> dict[str, object]:
