@@ -330,14 +330,18 @@ impl Rate {
         self.begun += 1;
     }
 
-    /// A reply asks to slow down: how many transactions begin in a minute from now on.
+    /// A reply asks to slow down: how many transactions begin in a minute from now on. Nothing where
+    /// none began: a host that refuses each session has no rate that could be too high.
     fn slow_down(&mut self, now: Moment) -> Option<u32> {
         self.pass(now);
         if self.slowed.is_some_and(|it| now.since(it.at) < MINUTE) {
             return None;
         }
         let most = self.slowed.map_or(u32::MAX, |it| it.per_minute);
-        let refused = self.begun.max(self.before).clamp(1, most);
+        let refused = self.begun.max(self.before).min(most);
+        if refused == 0 {
+            return None;
+        }
         let per_minute = (refused / 2).max(1);
         self.slowed = Some(Slowed { per_minute, refused, at: now, grown: now });
         Some(per_minute)
@@ -378,8 +382,11 @@ mod tests {
             .into();
         // A tenth of what was refused is added before each cut.
         assert_eq!(rates, [50, 30, 18, 10].map(Some));
-        // One that was never seen to send much.
-        assert_eq!(Rate::default().slow_down(at(0)), Some(1));
+        let mut one = Rate::default();
+        one.count(at(0));
+        assert_eq!(one.slow_down(at(0)), Some(1));
+        // Each session was refused before a transaction began.
+        assert_eq!(Rate::default().slow_down(at(0)), None);
     }
 
     #[test]
