@@ -126,9 +126,43 @@ def test_words_that_say_nothing_are_judged_by_the_step(tmp_path, at, is_grey):
         line(300 + n, f"u{n}@x.example", "mx.x.example", message=f"A{n:06}") for n in range(9)
     ]
     peer = peers(learnt(tmp_path, [*lines, line(600, "a@plain.example", "mx.y")]))["x.example"]
-    assert (peer.greylisting_us is not None, peer.per_minute is None) == (is_grey, is_grey)
-    if is_grey:
-        assert peer.greylisting_us == 300e6
+    assert peer.greylisting_us == (300e6 if is_grey else None)
+    assert peer.per_minute is None, "it took nine in a minute"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "451 4.3.0 Temporary lookup failure; try again later",
+        "451 4.4.3 please try again later",
+        "452 4.5.3 Too many recipients, please try again later",
+        "454 4.7.0 TLS is not available now",
+    ],
+)
+def test_words_of_another_reason_are_no_limit(tmp_path, words):
+    """The log ends before it shows that more is taken."""
+    lines = [line(n, f"u{n}@x.example", "mx.x.example", message=f"A{n:06}") for n in range(5)]
+    said = f"{words} (in reply to RCPT TO command)"
+    found = learnt(
+        tmp_path, [*lines, line(6, "r@x.example", "mx.x.example", said, message="B000000")]
+    )
+    assert (found.peers[0].per_minute, found.peers[0].greylisting_us) == (None, None)
+    assert found.notes == []
+
+
+@pytest.mark.parametrize(("then", "learnt_limit"), [(5, 5), (9, 9), (11, None)])
+def test_no_limit_is_below_what_was_taken_without_a_refusal(tmp_path, then, learnt_limit):
+    """A host that counts from minute to minute may take twice its limit in a minute, not more."""
+    slow = "450 4.2.1 receiving mail too quickly (in reply to RCPT TO command)"
+    times = [*range(5), *(600 + n for n in range(then))]
+    lines = [
+        line(at_s, f"u{at_s}@x.example", "mx.x.example", message=f"A{at_s:06}") for at_s in times
+    ]
+    lines.insert(5, line(6, "r@x.example", "mx.x.example", slow, message="B000000"))
+    found = learnt(tmp_path, lines)
+    assert found.peers[0].per_minute == learnt_limit
+    said = "x.example refused mail after 5 recipients in a minute, but took 11 in another minute"
+    assert [note.partition(":")[0] for note in found.notes] == ([] if learnt_limit else [said])
 
 
 def test_words_that_say_nothing_are_a_limit_where_first_tries_pass_or_refusals_recur(tmp_path):

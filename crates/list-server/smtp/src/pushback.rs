@@ -71,6 +71,11 @@ const RATE: [&str; 31] = [
     "per hour",
     "server busy",
 ];
+/// Words of hosts that want encryption first, or cannot have it now.
+const ENCRYPTION: [&str; 2] = ["starttls", "tls "];
+/// Statuses of another reason, whatever the words: a full mailbox, and a transaction with too many
+/// recipients, which asks for a smaller one.
+const OTHER: [Enhanced; 2] = [Enhanced(4, 2, 2), Enhanced(4, 5, 3)];
 
 impl Pushback {
     /// What the reply `code`, with this status and these words, asks for; nothing for a reply of
@@ -80,7 +85,7 @@ impl Pushback {
     /// Google's 4.7.28 and Microsoft's 4.7.500 to 4.7.699 are limits in any words.
     pub fn of(code: u16, status: Enhanced, text: &str) -> Option<Pushback> {
         let Enhanced(class, subject, detail) = status;
-        if !(400..500).contains(&code) || class != 4 {
+        if !(400..500).contains(&code) || class != 4 || OTHER.contains(&status) {
             return None;
         }
         let text = text.to_ascii_lowercase();
@@ -90,6 +95,7 @@ impl Pushback {
         match () {
             () if has(&GREYLIST) => Some(Pushback::Greylist),
             () if has(&SESSIONS) => Some(Pushback::Sessions),
+            () if has(&ENCRYPTION) => None,
             () if is_numbered || is_policy || has(&RATE) => Some(Pushback::Rate),
             () => None,
         }
@@ -138,7 +144,12 @@ mod tests {
             ),
             ("452 4.2.2 Mailbox size limit exceeded", None),
             ("450 4.7.1 please try again later", None),
-            ("452 4.2.2 over quota", None),
+            ("452 4.2.2 over quota: number of messages exceeded", None),
+            ("452 4.5.3 too many recipients, see our sending limits", None),
+            ("421 4.7.0 Try STARTTLS first: must issue STARTTLS", None),
+            ("421 4.7.0 TLS handshake failed", None),
+            ("451 4.3.0 queue file write error; try again later", None),
+            ("421 4.3.2 Too many open connections", Some(Pushback::Sessions)),
             ("421 4.3.2 Service not available", None),
             ("550 5.7.1 too many messages", None),
         ] {

@@ -18,12 +18,17 @@ _MINUTE = 60 * _S
 # What `pushback` and `step` of an attempt mean.
 _GREYLIST, _RATE, _SESSIONS = 1, 2, 3
 _AT_RCPT, _AT_DATA = 2, 3
-# Statuses that name no other reason, and words that ask for nothing but a later try,
+# Statuses of a limit that names no reason. Words that ask for nothing but a later try may greylist,
 _POLICY = ("4.7.0", "4.7.1")
 _LATER = re.compile("try again|come back|later", re.IGNORECASE)
-# but not for mailboxes that are full or busy, nor with a reason that a later try does not change.
-_MAILBOX = ("4.2.1", "4.2.2", "4.3.1")
-_REASON = re.compile("host ?name|reverse|dns|spf|dkim|dmarc|block|blacklist|spam", re.IGNORECASE)
+# but not for a mailbox that is full or busy or a transaction that is too large, nor with a reason
+# that a later try does not change.
+_OTHER = ("4.2.1", "4.2.2", "4.3.1", "4.5.3")
+_REASON = re.compile(
+    r"host ?name|reverse|dns|spf|dkim|dmarc|block|blacklist|spam|\b(start)?tls\b", re.IGNORECASE
+)
+# The minute before a refusal may be parts of two minutes of a host, each with its limit.
+_TWO_MINUTES = 2
 # A greylist refuses nearly every first try: so large a share of them.
 _NEARLY_EVERY = 0.8
 
@@ -37,12 +42,14 @@ class Refusal:
 
     Attributes:
         is_later: whether its words ask for a later try.
+        may_limit: whether its status may be that of a limit, though its words do not say so.
     """
 
     at_us: int
     pushback: int
     step: int | None
     is_later: bool
+    may_limit: bool
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,8 @@ class Refusals:
             return False
         self.pairs[copy] = pair
         is_later = bool(_LATER.search(row["text"]))
-        refusal = Refusal(at_us, row["pushback"], row["step"], is_later)
+        may_limit = row["dsn"] in _POLICY
+        refusal = Refusal(at_us, row["pushback"], row["step"], is_later, may_limit)
         self.of_copies.setdefault(copy, []).append(refusal)
         return True
 
@@ -145,7 +153,8 @@ class Refusals:
     def limits(self, name: str) -> Limits:
         """What the provider of this name allows.
 
-        It takes as many recipients in a minute as it took at most in the minute before a refusal.
+        It takes as many recipients in a minute as it took at most in the minute before a refusal,
+        or in one without a refusal. If the second is more than twice the first, there is no limit.
         It has as many sessions as it had at most at a time, where it refused others.
         """
         unsaid = self._unsaid()
@@ -158,14 +167,16 @@ class Refusals:
         notes = []
         per_minute = sessions = None
         if rates:
-            before = self._in_the_minute_before(rates)
-            per_minute = max(1, *before)
-            if idle := before.count(0):
+            before, free = self._in_a_minute(rates)
+            most = max(1, *before)
+            if free > _TWO_MINUTES * most:
                 notes.append(
-                    f"{name} refused {idle} of {len(before)} times though it had taken nothing in"
-                    " the minute before: its limit counts over a longer time, or for another"
-                    " reason, which per_minute does not say"
+                    f"{name} refused mail after {most:,} recipients in a minute, but took {free:,}"
+                    " in another minute: no per_minute is learnt"
                 )
+            else:
+                per_minute = max(most, free)
+                notes += _idle(name, before)
         if any(meaning == _SESSIONS for meaning, _ in meant):
             sessions = self._most_at_once() or None
             if sessions is None:
@@ -174,20 +185,26 @@ class Refusals:
                 )
         return Limits(sessions, per_minute, tuple(notes))
 
-    def _in_the_minute_before(self, refused: Sequence[Refusal]) -> list[int]:
-        """How many recipients were taken in the minute before each refusal.
+    def _in_a_minute(self, refused: Sequence[Refusal]) -> tuple[list[int], int]:
+        """How many recipients were taken in the minute before each refusal; the most without one.
 
         A host that refuses at RCPT counts there, and its mailer notes only after the text who was
         taken. So a recipient counts from when its transaction began.
         """
-        found = []
+        found, free = [], 0
+        ends = np.sort([it.at_us for it in refused] + [np.iinfo(np.int64).max])
         for at_rcpt in (True, False):
-            times_us = [it.at_us for it in refused if (it.step == _AT_RCPT) == at_rcpt]
+            times_us = np.array([it.at_us for it in refused if (it.step == _AT_RCPT) == at_rcpt])
+            if not times_us.size:
+                continue
             edges = np.sort(np.array([it[not at_rcpt] for it in self.taken], dtype=np.int64))
-            until = np.searchsorted(edges, np.array(times_us), side="right")
-            since = np.searchsorted(edges, np.array(times_us) - _MINUTE, side="right")
+            until = np.searchsorted(edges, times_us, side="right")
+            since = np.searchsorted(edges, times_us - _MINUTE, side="right")
             found += [int(number) for number in until - since]
-        return found
+            stop = np.minimum(edges + _MINUTE, ends[np.searchsorted(ends, edges)])
+            taken = np.searchsorted(edges, stop) - np.arange(edges.size)
+            free = max(free, int(taken.max(initial=0)))
+        return found, free
 
     def _most_at_once(self) -> int:
         """The most transactions that were under way at a time for sure.
@@ -227,13 +244,25 @@ class Refusals:
         """Whether a refusal is of a greylist, of a rate or of sessions."""
         if refusal.pushback:
             return refusal.pushback
-        if unsaid is None or not self._is_first(self.pairs[copy], refusal):
-            return unsaid and _RATE
-        return unsaid if refusal.step in (_AT_RCPT, None) else _RATE
+        is_first = self._is_first(self.pairs[copy], refusal)
+        if unsaid == _GREYLIST and is_first and refusal.step in (_AT_RCPT, None):
+            return _GREYLIST
+        return _RATE if unsaid is not None and refusal.may_limit else None
+
+
+def _idle(name: str, before: Sequence[int]) -> list[str]:
+    """What it says of a limit that a provider refused though it had taken nothing."""
+    idle = before.count(0)
+    said = (
+        f"{name} refused {idle} of {len(before)} times though it had taken nothing in"
+        " the minute before: its limit counts over a longer time, or for another"
+        " reason, which per_minute does not say"
+    )
+    return [said] if idle else []
 
 
 def _says_nothing(row: Mapping[str, Any]) -> bool:
     """Whether a refusal names no reason, and may be of a greylist or of a limit."""
     dsn, text = row["dsn"], row["text"]
-    may_be = dsn in _POLICY or (_LATER.search(text) and dsn not in _MAILBOX)
+    may_be = dsn in _POLICY or (_LATER.search(text) and dsn not in _OTHER)
     return bool(may_be) and not _REASON.search(text)
