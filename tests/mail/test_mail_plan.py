@@ -282,7 +282,12 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
         (["world.csv", "--rule", "near.example"], "--rule 'near.example': expected a domain"),
         (["world.csv", "other.csv"], "world.csv: an internet, expected no LOG beside it"),
         (["world.csv", "--config", "bad.toml"], "bad.toml:2: unknown key mail.spit"),
-        (["bad.csv"], "expected a list of domains"),
+        (["bad.csv"], "bad.csv:2: round_trip = \"soon\", expected"),
+        (["a.example,x,1"], "w.csv:3: subscribers = \"x\", expected a whole number"),
+        (["a.example,3"], "w.csv:3: 2 cells, expected 3"),
+        (["a.example,3,9,9"], "w.csv:3: 4 cells, expected 3"),
+        (["a.example,3,-1"], "w.csv:3: per_minute = -1, expected a whole number"),
+        (["a.example,3,0"], "w.csv:3: per_minute = 0, expected a whole number"),
         (["nowhere.log"], "nowhere.log"),
     ],
 )
@@ -291,6 +296,9 @@ def test_bad_input_is_one_message(command, tmp_path, monkeypatch, arguments, sai
     Path("world.csv").write_text(WORLD)
     Path("bad.csv").write_text("domain,subscribers,round_trip\nx.example,3,soon\n")
     Path("bad.toml").write_text("[mail]\nspit = 'each'\n")
+    if arguments[0].startswith("a.example"):
+        Path("w.csv").write_text(f"# a note\ndomain,subscribers,per_minute\n{arguments[0]}\n")
+        arguments = ["w.csv"]
     result = command("mail", "plan", *arguments)
     assert result.code == 2
     assert said in result.err

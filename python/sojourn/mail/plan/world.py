@@ -1,6 +1,7 @@
 """The internet that a plan is made for: learnt from logs, listed in a file, or a preset."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sojourn._core import SpecError, Study
 from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text, write_text
@@ -21,6 +23,8 @@ _ORDER = "order.txt"
 _SEED = 1
 _LISTED = "listed"
 _PROVIDER = "provider"
+# Where an internet's file is wrong, by the message of a study that names it.
+_WRONG = re.compile(r"but in its (?:lines?|first line) ?(\d*): (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -86,13 +90,14 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     likely as another. It has a host alone, unless several domains of the file share the provider.
 
     Raises:
-        InputError: the file cannot be read, or has no domains.
+        InputError: the file cannot be read, or a line is no domain.
     """
     text = read_text(path, "internet")
     told = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = [*csv.DictReader(told, skipinitialspace=True)]
     if not rows or "domain" not in rows[0]:
         raise InputError(f"{path}: no domains in it, expected what sojourn mail fit writes")
+    _check(path)
     shared = Counter(row.get(_PROVIDER) for row in rows)
     if addresses is None:
         number = sum(int(row["subscribers"]) for row in rows)
@@ -126,6 +131,24 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
         limits=_limits(rows),
         providers=_providers(rows),
     )
+
+
+def _check(path: Path) -> None:
+    """Refuse what a study could not read.
+
+    Raises:
+        InputError: a line is no domain.
+    """
+    burst = {"messages": 1, "arrivals": {"kind": "regular", "every": "0s"}}
+    internet = {"kind": _LISTED, "file": str(path.resolve())}
+    try:
+        study = f'model = "mail"\nlist = {toml_value(burst)}\ninternet = {toml_value(internet)}\n'
+        Study.parse(study, str(path), [])
+    except SpecError as error:
+        if (wrong := _WRONG.search(str(error))) is None:
+            raise
+        line, why = wrong.groups()
+        raise InputError(f"{path}:{line}: {why}" if line else f"{path}: {why}") from None
 
 
 def _limits(rows: Sequence[Mapping[str, str]]) -> tuple[rules.Rule, ...]:
