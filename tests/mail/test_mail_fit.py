@@ -8,6 +8,7 @@ import pytest
 from sojourn._core import Progress, Study
 from sojourn._internal.errors import InputError
 from sojourn.mail.fit import fit
+from sojourn.mail.plan.logged import Logged
 from sojourn.maillog import Reading
 
 S = 10**12  # picoseconds
@@ -52,7 +53,7 @@ def test_times_outages_greylists_and_unknown_users(tmp_path):
     assert (near.subscribers, near.delivered, near.greylisting_us) == (2, 11, None)
     assert (away.down, away.outage_us, away.way) == (0.1, 3600e6, "refused")
     assert listed.greylisting_us == 300e6
-    assert listed.reply_us == pytest.approx(100_000, rel=1e-6), "its times are those of the others"
+    assert listed.reply_us == pytest.approx(100_000, rel=1e-6), "after a refusal too"
 
 
 def test_how_answers_vary_takes_two_of_them(tmp_path):
@@ -68,10 +69,70 @@ def test_how_answers_vary_takes_two_of_them(tmp_path):
     assert peers["twice.example"].spread == pytest.approx(np.log1p(of_one**2) ** 0.5, rel=0.01)
 
 
-def test_a_log_without_deliveries_is_refused(tmp_path):
-    out = ("deferred", (0, 0, 30, 0), "4.4.1", "Connection timed out")
-    with pytest.raises(InputError, match="nothing delivered"):
-        learnt(tmp_path, [line(0, "a@x.example", out)])
+def test_a_log_of_greylists_has_times_too(tmp_path):
+    grey = ("deferred", (0, 0.05, 0.3, 0.1), "4.7.1", "450 4.7.1 greylisted")
+    taken = ("sent", (300, 0.05, 0.3, 0.28), "2.0.0", "250 ok")
+    peer = learnt(
+        tmp_path, [line(at_s, "a@x.example", it) for at_s, it in ((0, grey), (300, taken))]
+    )
+    assert peer["x.example"].round_trip_us == pytest.approx(40_000, rel=1e-6)
+    assert peer["x.example"].reply_us == pytest.approx(100_000, rel=1e-6)
+
+
+EXIM = (
+    "2026-11-22 10:00:0{0} 1vMabc-00000001ABC-0001 => u{0}@x.example R=r T=remote_smtp"
+    ' H=mx.x.example [192.0.2.1] C="250 OK"{1}\n'
+)
+SENDMAIL = (
+    "Nov 22 10:00:0{0} mail sendmail[9]: 4AMA00aB00010{0}: to=<u{0}@x.example>, delay=00:00:09,"
+    " xdelay=00:00:0{0}, mailer=esmtp, relay=mx.x.example. [192.0.2.1], dsn=2.0.0, stat=Sent\n"
+)
+OPENSMTPD = (
+    "Nov 22 10:00:01 mail smtpd[9]: 5e6f mta delivery evpid=11aa22bb00000000 from=<o@l.example>"
+    ' to=<u@x.example> rcpt=<-> source="192.0.2.9" relay="192.0.2.1 (mx.x.example)" delay=1s'
+    ' result="Ok" stat="250 2.0.0 Ok"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("mailer", "lines"),
+    [
+        ("exim", [EXIM.format(n, f" DT={n}s") for n in (3, 6)]),
+        ("sendmail", [SENDMAIL.format(n) for n in (3, 6)]),
+    ],
+)
+def test_a_distance_is_learnt_from_whole_attempts(tmp_path, mailer, lines):
+    """Two and a half round trips to set a session up, and two to send."""
+    (tmp_path / "log").write_text("".join(lines))
+    found = fit(Reading([str(tmp_path / "log")], year=2026))
+    (peer,) = found.peers
+    assert (peer.round_trip_us, peer.reply_us, peer.names_us) == (1e6, 0, 0)
+    assert peer.delivered == 2
+    (note,) = found.notes
+    assert note.startswith(f"lines of {mailer} tell how long an attempt took, not its parts")
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (
+            line(0, "a@x.example", ("deferred", (0, 0, 30, 0), "4.4.1", "Connection timed out")),
+            "nothing delivered",
+        ),
+        (EXIM.format(1, ""), r"lines of exim in it do not tell .* \+deliver_time"),
+        (OPENSMTPD, "lines of opensmtpd in it do not tell how long an attempt took$"),
+    ],
+)
+def test_a_log_without_times_of_deliveries_is_refused(tmp_path, log, said):
+    with pytest.raises(InputError, match=said):
+        learnt(tmp_path, [log])
+
+
+def test_a_log_of_several_mailers_has_the_settings_of_the_one_that_delivered_most(tmp_path):
+    late = ("deferred", (0, 0, 30, 0), "4.4.1", "Connection timed out")
+    lines = [line(n, "a@x.example", late).replace("sojourn/", "postfix/") for n in range(9)]
+    (tmp_path / "log").write_text("".join([*lines, SENDMAIL.format(3)]))
+    assert Logged.read(Reading([str(tmp_path / "log")], year=2026)).mailers() == ["sendmail"]
 
 
 WORLD = """domain,subscribers,round_trip,reply,spread,names,down,outage

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from smallnet import small_internet
-from sojourn._core import MailSettings, Progress, SpecError
+from sojourn._core import MailSettings, Progress
+from sojourn._internal.errors import InputError
 from sojourn.mail.fit import Fitted, fit
 from sojourn.mail.plan import world as worlds
 from sojourn.mail.plan.causes import explain
@@ -302,9 +303,9 @@ def test_domains_of_one_provider_share_its_rate(tmp_path):
 def test_rows_of_one_provider_say_the_same(tmp_path):
     text = WORLD.replace("two.example,10,big.example,40ms", "two.example,10,big.example,41ms")
     with pytest.raises(
-        SpecError, match=r'line 4: round_trip = "41ms", expected "40ms" as in line 3'
+        InputError, match=r'csv:3: round_trip = "41ms", expected "40ms" as in line 2'
     ):
-        scenario(tmp_path, text).parsed({})
+        scenario(tmp_path, text)
 
 
 def test_a_plan_stays_below_a_providers_limit(tmp_path):

@@ -18,7 +18,8 @@ _OPTIONS = (
         "--format",
         "mailer",
         metavar="MAILER",
-        help="Whose lines they are: sendmail, postfix, exim, sojourn.  [default: each line says]",
+        help="Whose lines they are: sendmail, postfix, exim, opensmtpd, kumomta, sojourn."
+        "  [default: each line says]",
     ),
     click.option(
         "--year",
@@ -92,7 +93,7 @@ def server(mailers: Sequence[str], config: Path | None, logged: Sequence[str]) -
     Args:
         mailers: what `--mailer` was given.
         config: what `--config` was given.
-        logged: the mailers in the log, the one with most lines first.
+        logged: the mailers in the log, the one with most deliveries first.
 
     Raises:
         InputError: a file cannot be read, is none of a mailer, or both are named.

@@ -40,7 +40,8 @@ def fit(
     How far each is, how long it takes for an answer, how often and how long it is out, whether it
     greylists, and how many sessions and recipients a minute its provider allows. The file is an
     internet for studies: internet = { kind = "listed", file = ... }. A log is a file, packed or
-    not, or - for standard input.
+    not, or - for standard input. It has to tell how long attempts took: Postfix, sendmail and
+    sojourn log that, and Exim with log_selector = +deliver_time.
 
     With the server's settings (--mailer or --config) the log's own messages are then simulated in
     this internet. If the model differs from the log by more than 15 % at the median or the 95th

@@ -29,21 +29,27 @@ _SOME = click.IntRange(1, 1_000_000)
     type=click.IntRange(1, 10_000),
     help="How many messages the plan is for.  [default: the log's own; 1 with --list]",
 )
-@click.option("--every", metavar="TIME", help="One so often.  [default: all at once]")
-@click.option("--size", metavar="SIZE", help="Of a message.  [default: as in the log; else 4KB]")
+@click.option("--every", metavar="TIME", help="The time between messages.  [default: all at once]")
+@click.option(
+    "--size", metavar="SIZE", help="The size of a message.  [default: as in the log; else 4KB]"
+)
 @click.option(
     "--sessions",
     type=_SOME,
     help="Sessions in all, at most.  [default: 1000, or what there are now]",
 )
-@click.option("--memory", metavar="SIZE", help="Of the server: what bounds sessions beside.")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory of sojourn's server, which limits sessions too.",
+)
 @click.option(
     "--destination",
     type=_SOME,
     help="Sessions of one recipient domain, at most.  [default: 20, or what there are now]",
 )
 @click.option("--network", type=_SOME, help="Sessions of one network, at most.")
-@click.option("--recipients", type=_SOME, help="Of a transaction, at most.")
+@click.option("--recipients", type=_SOME, help="Recipients of one transaction, at most.")
 @click.option(
     "--rule",
     "rules",
@@ -52,14 +58,16 @@ _SOME = click.IntRange(1, 1_000_000)
     help="Sessions of one domain, or transactions a minute, at most.",
 )
 @click.option("--write", metavar="TIME", help="What a write to the disk takes.  [default: 3ms]")
-@click.option("--work", metavar="TIME", help="Of the processor, a session.  [default: none]")
-@click.option("--line", metavar="RATE", help="Of the line to the internet.  [default: no limit]")
+@click.option("--work", metavar="TIME", help="CPU time per session.  [default: none]")
+@click.option(
+    "--line", metavar="RATE", help="The rate of the internet connection.  [default: no limit]"
+)
 @click.option(
     "--percentile",
     type=click.Choice(["50", "95", "99"]),
     default="95",
     show_default=True,
-    help="Whose time is to be short.",
+    help="The share of deliveries, in percent, whose time is made short.",
 )
 @click.option("--replications", type=click.IntRange(2, 1000), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
@@ -87,8 +95,9 @@ def plan(
 
     Says when all subscribers then have a message, and what holds delivery back, now and then.
 
-    LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
-    fit wrote, or a name of `sojourn list internets` with a --list.
+    LOG... are delivery logs of Postfix, sendmail, sojourn, or Exim with log_selector =
+    +deliver_time; or the internet itself: a file that sojourn mail fit wrote, or a name of `sojourn
+    list internets` with a --list. Other mailers do not log how long an attempt took.
 
     A log is first compared with the model of it, which has the server's settings. If the two differ
     by more than 15 % at the median or the 95th percentile, there is no plan: the reasons are

@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
-from sojourn.mail.fit.seen import Seen
+from sojourn.mail.fit.seen import NOTHING, WHOLE, Seen
 from sojourn.mail.fit.times import distances, lookups, outages
 from sojourn.maillog.reading import Reading, attempts
 
 _S = 10**6  # microseconds
+# How a mailer's lines come to tell how long an attempt took.
+_HOW = {"exim": " (Exim logs DT= with log_selector = +deliver_time)"}
 _COLUMNS = (
     "domain", "subscribers", "provider", "round_trip", "reply", "spread", "names", "sessions",
     "per_minute", "greylisting", "unknown", "down", "outage", "way",
@@ -127,7 +129,11 @@ def fit(reading: Reading) -> Fitted:
 
 
 def learn(tables: Iterable[pa.Table], names: Sequence[str]) -> Fitted:
-    """The same, from the attempts of logs with these names."""
+    """The same, from the attempts of logs with these names.
+
+    Raises:
+        InputError: nothing was delivered in them, or they do not tell how long that took.
+    """
     seen: dict[str, Seen] = {}
     for part in tables:
         for row in part.to_pylist():
@@ -135,11 +141,11 @@ def learn(tables: Iterable[pa.Table], names: Sequence[str]) -> Fitted:
             if domain:
                 seen.setdefault(domain, Seen()).take(row)
     all_seen = Seen.together(seen.values())
-    if not all_seen.sendings:
-        raise InputError(f"{', '.join(names)}: nothing delivered whose time is known")
+    if not (all_seen.sendings or all_seen.wholes):
+        raise InputError(f"{', '.join(names)}: {_no_times(all_seen)}")
     until_us = max(at for at, _ in all_seen.tries)
     names_us = lookups(seen, all_seen)
-    peers, notes = list[Peer](), list[str]()
+    peers, notes = list[Peer](), _parts_not_told(all_seen)
     for provider, domains in _by_provider(seen):
         whole = Seen.together(seen[domain] for domain in domains)
         host = _host(provider or domains[0], whole, all_seen, until_us)
@@ -155,6 +161,23 @@ def learn(tables: Iterable[pa.Table], names: Sequence[str]) -> Fitted:
             for domain in domains
         ]
     return Fitted(sorted(peers, key=lambda peer: peer.domain), notes)
+
+
+def _no_times(seen: Seen) -> str:
+    silent = sorted(mailer for mailer, what in seen.tells if what == NOTHING)
+    if not silent:
+        return "nothing delivered in it"
+    how = "".join(_HOW.get(mailer, "") for mailer in silent)
+    return f"lines of {', '.join(silent)} in it do not tell how long an attempt took{how}"
+
+
+def _parts_not_told(seen: Seen) -> list[str]:
+    return [
+        f"lines of {mailer} tell how long an attempt took, not its parts: distances are learnt as"
+        " if replies took no time"
+        for mailer, what in sorted(seen.tells)
+        if what == WHOLE
+    ]
 
 
 def _by_provider(seen: Mapping[str, Seen]) -> list[tuple[str | None, list[str]]]:
@@ -178,14 +201,13 @@ class _Host:
 
 
 def _host(name: str, seen: Seen, all_seen: Seen, until_us: int) -> _Host:
-    round_trip, reply, spread = distances(
-        np.array(seen.setups or all_seen.setups, dtype=np.float64),
-        np.array(seen.sendings or all_seen.sendings, dtype=np.float64),
-    )
+    timed = seen if seen.sendings or seen.wholes else all_seen
+    times_us = (seen.setups or all_seen.setups, timed.sendings, timed.wholes)
+    round_trip, reply, spread = distances(*(np.array(it, dtype=np.float64) for it in times_us))
     down, outage = outages(seen.tries, until_us)
     limits = seen.refusals.limits(name)
     parts = {
-        "delivered": len(seen.sendings),
+        "delivered": len(seen.sendings) + len(seen.wholes),
         "round_trip_us": round_trip,
         "reply_us": reply,
         "spread": spread,

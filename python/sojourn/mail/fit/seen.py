@@ -19,6 +19,8 @@ _UNKNOWN = ("5.1.1", "5.1.6", "5.1.10")
 _NO_NAMES = "4.4.3"
 _NAMES_LATER = ("postfix",)  # asks for them while it connects
 _UNREACHED = ("4.4.1", "4.4.2", _NO_NAMES)
+# What lines of deliveries tell of times: the parts of an attempt, its whole, or neither.
+PARTS, WHOLE, NOTHING = "parts", "whole", "nothing"
 
 
 @dataclass
@@ -29,6 +31,10 @@ class Seen:
     unknown: set[str] = field(default_factory=set)
     setups: list[float] = field(default_factory=list)
     sendings: list[float] = field(default_factory=list)
+    # Set-up and transaction together, of mailers that do not tell the two apart.
+    wholes: list[float] = field(default_factory=list)
+    # Each mailer that delivered, and what its lines tell of times.
+    tells: set[tuple[str, str]] = field(default_factory=set)
     # When sessions began, and how long before their messages were ready.
     queued: list[tuple[int, float]] = field(default_factory=list)
     # From when to when sessions were busy, and when their QUIT was answered.
@@ -63,12 +69,24 @@ class Seen:
             self.ways.append("refused" if at_once else hung)
         elif row["outcome"] == 2 and dsn in _UNKNOWN:
             self.unknown.add(recipient)
-        if delivered and not was_refused and row["leads"] and row["sending_us"] is not None:
-            self.sendings.append(row["sending_us"])
-            if row["connecting_us"]:
-                self.setups.append(row["connecting_us"])
-                waited = 0 if row["mailer"] in _NAMES_LATER else row["queued_us"]
-                self.queued.append((row["at_us"] - row["took_us"], waited))
+        if delivered:
+            self._take_times(row, is_first=not was_refused)
+
+    def _take_times(self, row: Mapping[str, Any], *, is_first: bool) -> None:
+        """Note the times of a delivery; `is_first` where nothing of it was refused before."""
+        sending_us, took_us = row["sending_us"], row["took_us"]
+        whole = NOTHING if took_us is None else WHOLE
+        self.tells.add((row["mailer"], whole if sending_us is None else PARTS))
+        if not row["leads"]:
+            return
+        if sending_us is not None:
+            self.sendings.append(sending_us)
+        elif took_us is not None:
+            self.wholes.append(took_us)
+        if sending_us is not None and row["connecting_us"]:
+            self.setups.append(row["connecting_us"])
+            waited = 0 if row["mailer"] in _NAMES_LATER else row["queued_us"]
+            self.queued += [(row["at_us"] - took_us, waited)] if is_first else []
 
     @staticmethod
     def together(parts: Iterable["Seen"]) -> "Seen":
@@ -79,6 +97,8 @@ class Seen:
             whole.unknown |= part.unknown
             whole.setups += part.setups
             whole.sendings += part.sendings
+            whole.wholes += part.wholes
+            whole.tells |= part.tells
             whole.queued += part.queued
             whole.busy += part.busy
             whole.tries += part.tries

@@ -33,14 +33,17 @@ _NEARLY_ALL = 5
 _FEWEST_STEADY = 20
 
 
-def distances(setups: Values, sendings: Values) -> tuple[float, float, float]:
+def distances(setups: Values, sendings: Values, wholes: Values) -> tuple[float, float, float]:
     """The round trip, the median answer and the spread of answers, of log-normal ones.
 
     Two means are two equations with two unknowns. No session is set up and nothing sent in less
     than the round trips that it takes. Answers of a transaction are independent, so that their
-    variances add up.
+    variances add up. Where only wholes are known, of set-up and transaction together, answers take
+    no time.
     """
     trips, answers = _SENDING
+    if not sendings.size:
+        return float(wholes.mean()) / (SETUP[0] + trips), 0.0, 0.0
     sending = float(sendings.mean())
     setup = float(setups.mean()) if setups.size else sending
     round_trip, _ = np.linalg.solve([SETUP, _SENDING], [setup, sending])
@@ -90,7 +93,8 @@ def lookups(seen: Mapping[str, Seen], all_seen: Seen) -> dict[str, float]:
     only a session that began while far fewer were busy tells its lookup alone. A domain without
     such a session gets a lookup as short as nearly all others': the simulation adds the wait.
     """
-    starts, ends, quits = (np.sort(np.array(side)) for side in zip(*all_seen.busy, strict=True))
+    busy_us = np.array(all_seen.busy, dtype=np.int64).reshape(-1, 3)
+    starts, ends, quits = np.sort(busy_us, axis=0).T
 
     def beside(at_us: int, until: npt.NDArray[np.int64] = ends) -> int:
         began, ended = np.searchsorted(starts, at_us), np.searchsorted(until, at_us)

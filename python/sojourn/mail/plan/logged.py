@@ -67,7 +67,7 @@ class Logged:
         log = Log.of(reading, reader)
         first, last = log.counts["first_us"], log.counts["last_us"]
         if first is None or last is None:
-            raise InputError(f"{', '.join(reading.names)}: nothing delivered whose time is known")
+            raise InputError(f"{', '.join(reading.names)}: nothing delivered in it")
         return Logged(tuple(reading.names), tables, log, first, last)
 
     @cached_property
@@ -91,10 +91,11 @@ class Logged:
         return np.array(delivered, dtype=np.float64) / _US
 
     def mailers(self) -> list[str]:
-        """The mailers that wrote it, the one with most attempts first."""
+        """The mailers that wrote it, the one with most deliveries first."""
         counted = Counter[str]()
         for table in self.tables:
-            counted.update(table["mailer"].to_pylist())
+            lines = zip(table["mailer"].to_pylist(), table["outcome"].to_pylist(), strict=True)
+            counted.update(mailer for mailer, outcome in lines if outcome == 0)
         return [name for name, _ in counted.most_common()]
 
     def size(self) -> int:
