@@ -6,8 +6,10 @@ import pytest
 
 import sojourn
 from smallnet import small_internet
+from sojourn._internal.errors import InputError
 from sojourn.mail.plan.logged import Logged
 from sojourn.maillog import Reading
+from sojourn.maillog.times import moment_us
 
 DOMAINS = 40
 WORLD = "".join(
@@ -150,13 +152,42 @@ def test_the_log_is_of_messages_that_came_in_it(tmp_path):
         line(3, 1, 0.5, sent=False),
         line(3, 6, 300.5, 300),
     )
-    assert (found.left_out, len(found.copies)) == (1, 2)
+    assert found.left_out.startswith("1 recipients are left out")
+    assert len(found.copies) == 2
     assert sorted(found.delays_s) == [0.5, 300.5]
     burst = found.burst(tmp_path)
     rows = (tmp_path / "messages.csv").read_text().splitlines()[1:]
     assert [row.split(",")[3:] for row in rows] == [["d1.example", "0"], ["d3.example", "0"]]
     assert burst["messages"] == 2
     assert found.mailers() == ["postfix"]
+
+
+ACCEPTED = "Nov 22 10:{:02}:00 h postfix/cleanup[2]: 4F2A13C0D{}: message-id=<m@l.example>\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "since", "kept"),
+    [
+        ("", "2026-11-22 10:00:30", ["4F2A13C0D2"]),
+        (ACCEPTED.format(0, 1), "2026-11-22 10:00:30", ["4F2A13C0D2"]),
+        (ACCEPTED.format(0, 1), None, ["4F2A13C0D1", "4F2A13C0D2"]),
+        ("", None, ["4F2A13C0D2"]),
+    ],
+)
+def test_a_mailing_whose_start_is_missing_is_left_out(tmp_path, head, since, kept):
+    """Two messages, of 10:00 and 10:02: earlier deliveries of the first may be missing."""
+    log = tmp_path / "log"
+    later = [ACCEPTED.format(2, 2), line(2, 3, 60.5, 60)]
+    log.write_text("".join([head, line(1, 1, 60, 59.5), *later]))
+    since_us = moment_us("--since", since)
+    found = Logged.read(Reading([str(log)], year=2026, since_us=since_us))
+    assert [copy.message for copy in found.copies] == kept
+    assert bool(found.left_out) == (len(kept) == 1)
+    assert found.burst(tmp_path)["messages"] == len(kept)
+    if head and since:
+        until = Reading([str(log)], year=2026, since_us=since_us, until_us=found.last_us)
+        with pytest.raises(InputError, match="delivered, 1 recipients are left out: accepted"):
+            Logged.read(until).burst(tmp_path)
 
 
 def test_a_log_without_settings_has_those_of_its_mailer(command, tmp_path):

@@ -28,7 +28,7 @@ from sojourn.maillog.reading import Log, Reading, attempts
 _ALLOWED, _ASKED = 0.15, (50, 95)
 _FILE = "messages.csv"
 _US = 10**6
-# A message that was accepted so long before the log begins may have had attempts that it lacks.
+# In a log of deliveries alone, a message that was accepted so long before it has earlier ones too.
 _EARLIER_US = 60 * _US
 # Of a message whose size is not in the log.
 _SIZE = 4000
@@ -45,8 +45,10 @@ class Logged:
         names: its files.
         tables: its attempts.
         log: what it was like.
-        first_us: when it begins.
-        last_us: when it ends.
+        first_us: when it begins, or what was asked for of it.
+        last_us: when that ends.
+        earlier_us: how long before that a message may have been accepted whose deliveries are all
+            in it.
     """
 
     names: Sequence[str]
@@ -54,6 +56,7 @@ class Logged:
     log: Log
     first_us: int
     last_us: int
+    earlier_us: int
 
     @staticmethod
     def read(reading: Reading) -> "Logged":
@@ -68,7 +71,17 @@ class Logged:
         first, last = log.counts["first_us"], log.counts["last_us"]
         if first is None or last is None:
             raise InputError(f"{', '.join(reading.names)}: nothing delivered in it")
-        return Logged(tuple(reading.names), tables, log, first, last)
+        since, until = reading.since_us, reading.until_us
+        is_cut = since is not None and since > first
+        tells = any(table["accepted_us"].null_count < table.num_rows for table in tables)
+        return Logged(
+            names=tuple(reading.names),
+            tables=tables,
+            log=log,
+            first_us=first if since is None else max(first, since),
+            last_us=last if until is None else min(last, until),
+            earlier_us=0 if is_cut or tells else _EARLIER_US,
+        )
 
     @cached_property
     def _copies(self) -> list[Copy]:
@@ -77,12 +90,14 @@ class Logged:
     @cached_property
     def copies(self) -> list[Copy]:
         """The copies of messages that were accepted in the log's time."""
-        return [it for it in self._copies if it.accepted >= self.first_us - _EARLIER_US]
+        return [it for it in self._copies if it.accepted >= self.first_us - self.earlier_us]
 
     @property
-    def left_out(self) -> int:
-        """How many copies are of messages that were accepted before the log begins."""
-        return len(self._copies) - len(self.copies)
+    def left_out(self) -> str:
+        """Which copies are of messages that were accepted before; nothing where none is."""
+        number = len(self._copies) - len(self.copies)
+        before = "accepted before the log or --since, so earlier deliveries may be missing"
+        return f"{number:,} recipients are left out: {before}" if number else ""
 
     @cached_property
     def delays_s(self) -> Values:
@@ -112,9 +127,8 @@ class Logged:
             InputError: no message was accepted in the log's time.
         """
         if not self.delays_s.size:
-            raise InputError(
-                f"{', '.join(self.names)}: no message was accepted and delivered in it"
-            )
+            why = ", ".join(filter(None, ("no message was accepted and delivered", self.left_out)))
+            raise InputError(f"{', '.join(self.names)}: {why}")
         began = min(copy.accepted for copy in self.copies)
         subscribers: dict[str, dict[str, int]] = {}
         lines, messages = ["message,at,size,domain,subscriber"], 0
@@ -206,10 +220,7 @@ class Explained:
         ]
         said += [f"the model does not have {it}" for it in self.server.not_modelled]
         if logged.left_out:
-            said.append(
-                f"{logged.left_out:,} recipients are of messages accepted before the log begins:"
-                " they are left out"
-            )
+            said.append(logged.left_out)
         return said + [line.strip() for line in logged.log.notes()]
 
     def to_dict(self) -> dict[str, object]:
