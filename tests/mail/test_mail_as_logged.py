@@ -104,11 +104,17 @@ def test_a_model_with_other_settings_does_not(command, tmp_path, log):
     other = tmp_path / "other.toml"
     other.write_text(settings.read_text().replace("sessions = 2", "sessions = 20"))
     given = ("--config", other, "--replications", 2, "--out", tmp_path / "plan")
+    former = [tmp_path / "plan" / name for name in ("study.toml", "settings.toml")]
+    (tmp_path / "plan").mkdir()
+    for path in former:
+        path.write_text("of a former plan")
     done = command("mail", "plan", log, *given, "--json")
     assert done.code == 1
     found = done.document
     assert [*found] == ["as_logged"]
     assert not found["as_logged"]["explained"]
+    assert not any(path.exists() for path in former)
+    assert not any(it.startswith("0 %") for it in found["as_logged"]["reasons"])
     assert any("the 95th percentile is" in it for it in found["as_logged"]["reasons"])
     said = command("mail", "plan", log, *given)
     assert said.code == 1
@@ -193,9 +199,13 @@ def test_a_mailing_whose_start_is_missing_is_left_out(tmp_path, head, since, kep
 def test_a_log_without_settings_has_those_of_its_mailer(command, tmp_path):
     log = tmp_path / "log"
     log.write_text("".join(line(id_, 1, 0.5) for id_ in range(1, 10)))
+    former = tmp_path / "plan" / "settings.toml"
+    former.parent.mkdir()
+    former.write_text("of sojourn's own server")
     done = command("mail", "plan", log, "--year", 2026, "--out", tmp_path / "plan")
     assert done.code == 0, done.out + done.err
     assert "settings now: the defaults of Postfix 3.7 (--mailer names yours)" in done.out
+    assert [former.exists(), (tmp_path / "plan" / "study.toml").exists()] == [False, True]
 
 
 def test_listed_messages_go_to_their_recipients(tmp_path):

@@ -128,6 +128,12 @@ def test_a_log_without_times_of_deliveries_is_refused(tmp_path, log, said):
         learnt(tmp_path, [log])
 
 
+def test_lines_that_cannot_be_read_are_named(command, tmp_path):
+    (tmp_path / "log").write_text(SENDMAIL.format(3) + "no line of a log\n")
+    said = command("mail", "fit", tmp_path / "log", "--year", 2026, "--out", tmp_path / "i.csv")
+    assert f"1 of 2 lines could not be read:\n  {tmp_path / 'log'}:2:" in said.out
+
+
 def test_a_log_of_several_mailers_has_the_settings_of_the_one_that_delivered_most(tmp_path):
     late = ("deferred", (0, 0, 30, 0), "4.4.1", "Connection timed out")
     lines = [line(n, "a@x.example", late).replace("sojourn/", "postfix/") for n in range(9)]

@@ -280,6 +280,23 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
         (["world.csv", "--every", "soon"], "--every 'soon': expected a time like 10ms"),
         (["world.csv", "--line", "5"], "--line '5': expected a rate such as 100Mbps"),
         (["world.csv", "--rule", "near.example"], "--rule 'near.example': expected a domain"),
+        (
+            ["world.csv", "--mailer", "postfix", "--network", "1"],
+            "--network 1: postfix has no such",
+        ),
+        (
+            ["world.csv", "--mailer", "exim", "--destination", "3"],
+            "--destination 3: exim has no such",
+        ),
+        (
+            ["world.csv", "--mailer", "exim", "--rule", "a.b=1"],
+            "a.b: exim has no limit of a domain",
+        ),
+        (["world.csv", "--mailer", "sendmail", "--rule", "a.b=1/min"], "a domain's per_minute"),
+        (
+            ["world.csv", "--mailer", "postfix", "--memory", "9GB"],
+            "--memory: the memory of a session",
+        ),
         (["world.csv", "other.csv"], "world.csv: an internet, expected no LOG beside it"),
         (["world.csv", "--config", "bad.toml"], "bad.toml:2: unknown key mail.spit"),
         (["bad.csv"], 'bad.csv:2: round_trip = "soon", expected'),

@@ -67,6 +67,8 @@ def fit(
         )
     else:
         _show(found, out)
+        for line in log.log.notes():
+            click.echo(line)
         if explained is not None:
             show_logged(explained)
     if explained is not None and not explained.holds:

@@ -109,7 +109,7 @@ def plan(
     from sojourn.mail.plan.request import prepared
     from sojourn.mail.plan.show import show, show_logged
 
-    request = _request(asked)
+    request = _request(asked, config)
     with doing() as say:
         say("the internet")
         log = None if _internet(logs) else Logged.read(log_options.reading(logs, **asked))
@@ -136,7 +136,7 @@ def plan(
     )
 
 
-def _request(asked: dict[str, Any]) -> "Request":
+def _request(asked: dict[str, Any], config: Path | None) -> "Request":
     """Take what a plan is asked for out of the options.
 
     Raises:
@@ -160,6 +160,7 @@ def _request(asked: dict[str, Any]) -> "Request":
         rules=tuple(parse("--rule", rule) for rule in asked.pop("rules")),
         memory_bytes=None if memory is None else options.size("--memory", memory),
         machine={name: value for name, value in machine.items() if value},
+        config=config,
         folder=asked.pop("out"),
         seed=asked.pop("seed"),
     )

@@ -25,6 +25,7 @@ _BASE_BYTES = 50 * 10**6
 _SUBSCRIBER_BYTES = 6000
 _DELIVERY_BYTES = 150
 _SESSION_BYTES = 5000
+_STUDY, _SETTINGS = "study.toml", "settings.toml"
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,10 @@ class Planned:
         """
         folder = self.scenario.folder
         folder.mkdir(parents=True, exist_ok=True)
-        found = {"study": folder / "study.toml"}
+        found = {"study": folder / _STUDY}
         replications = len(self.plan.predicted.delays_s)
         if self.settings is not None:
-            found = {"settings": folder / "settings.toml", **found}
+            found = {"settings": folder / _SETTINGS, **found}
             write_text(found["settings"], self.settings)
         study = self.scenario.study(self.plan.policy, replications=replications)
         write_text(found["study"], study)
@@ -111,6 +112,18 @@ class Planned:
             "steps": [vars(step) for step in self.steps],
             "advice": [vars(advice) for advice in self.advice],
         }
+
+
+def forget(folder: Path, config: Path | None) -> None:
+    """Remove a former plan, which is none for an internet that replaces its own.
+
+    Args:
+        folder: where it lies.
+        config: the present settings, which stay even if they are a former plan's.
+    """
+    for path in (folder / _STUDY, folder / _SETTINGS):
+        if config is None or path.resolve() != config.resolve():
+            path.unlink(missing_ok=True)
 
 
 def sessions_within(memory_bytes: int, subscribers: int, messages: int) -> int:

@@ -211,13 +211,15 @@ class Explained:
             f" {_per_cent(_ALLOWED)} apart"
             for it in self.unexplained
         ]
-        said += [
-            f"{_per_cent(len(refused) / len(logged.copies))} of the recipients were refused or not"
-            f" reached at first: they have {_per_cent(refused_us / all_us)} of all delay",
-            *self.fitted.refusals(),
-            f"{_per_cent(min(waited_us / all_us, 1))} of all delay passed before first attempts",
-            f"the settings of the model: {self.server.source}",
-        ]
+        if refused:
+            said.append(
+                f"{_per_cent(len(refused) / len(logged.copies))} of the recipients were refused or"
+                f" not reached at first: they have {_per_cent(refused_us / all_us)} of all delay"
+            )
+        said += self.fitted.refusals()
+        if (waited := _per_cent(min(waited_us / all_us, 1))) != _per_cent(0):
+            said.append(f"{waited} of all delay passed before first attempts")
+        said.append(f"the settings of the model: {self.server.source}")
         said += [f"the model does not have {it}" for it in self.server.not_modelled]
         if logged.left_out:
             said.append(logged.left_out)

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sojourn._internal.errors import InputError
 from sojourn.mail.fit import Fitted, learn
 from sojourn.mail.mailer import Server
-from sojourn.mail.plan import sessions_within, world
+from sojourn.mail.plan import forget, own, sessions_within, world
 from sojourn.mail.plan.logged import Explained, Logged
 from sojourn.mail.plan.policy import resolved
 from sojourn.mail.plan.predict import Scenario
@@ -32,6 +33,7 @@ class Request:
         rules: limits of single domains.
         memory_bytes: of the server.
         machine: a study's `[machine]`.
+        config: our own server's file of settings, if it has one.
         folder: where files go.
         seed: of all chance.
     """
@@ -42,6 +44,7 @@ class Request:
     rules: tuple[Rule, ...]
     memory_bytes: int | None
     machine: Mapping[str, object]
+    config: Path | None
     folder: Path
     seed: int
 
@@ -74,9 +77,11 @@ def prepared(
         replications: of the model of the log.
 
     Raises:
-        InputError: the internet cannot be read.
+        InputError: the internet cannot be read, or the mailer cannot keep what was asked for.
         SpecError: the settings or the internet's file are none.
     """
+    _check(request, server)
+    forget(request.folder, request.config)
     if log is None:
         internet = (
             world.preset(source, request.addresses)
@@ -97,6 +102,24 @@ def prepared(
         burst = _burst(request, 1, f"{log.size()}B")
         scenario = replace(scenario, world=internet, folder=request.folder, burst=burst)
     return Prepared(scenario, _limits(request, scenario, server), found)
+
+
+def _check(request: Request, server: Server) -> None:
+    """Refuse what the mailer has no setting for.
+
+    Raises:
+        InputError: it has none for an option.
+    """
+    for name, most in request.most.items():
+        if most is not None and not server.has(f"limits.{name}"):
+            raise InputError(f"--{name} {most}: {server.mailer} has no such limit")
+    for rule in request.rules:
+        if rule.limit not in server.provider_limits:
+            raise InputError(
+                f"--rule {rule.domain}: {server.mailer} has no limit of a domain's {rule.limit}"
+            )
+    if request.memory_bytes is not None and server.mailer != own.NAME:
+        raise InputError(f"--memory: the memory of a session of {server.mailer} is not known")
 
 
 def as_logged(log: Logged, fitted: Fitted, server: Server, folder: Path) -> Explained:
