@@ -48,7 +48,7 @@ _SOME = click.IntRange(1, 1_000_000)
     type=_SOME,
     help="Sessions of one recipient domain, at most.  [default: 20, or what there are now]",
 )
-@click.option("--network", type=_SOME, help="Sessions of one network, at most.")
+@click.option("--network", type=_SOME, help="Sessions of one network, at most (sojourn only).")
 @click.option("--recipients", type=_SOME, help="Recipients of one transaction, at most.")
 @click.option(
     "--rule",
