@@ -132,16 +132,16 @@ def test_words_that_say_nothing_are_judged_by_the_step(tmp_path, at, is_grey):
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "may_greylist"),
     [
-        "451 4.3.0 Temporary lookup failure; try again later",
-        "451 4.4.3 please try again later",
-        "452 4.5.3 Too many recipients, please try again later",
-        "454 4.7.0 TLS is not available now",
+        ("451 4.3.0 Temporary lookup failure; try again later", False),
+        ("451 4.3.2 please try again later", True),
+        ("452 4.5.3 Too many recipients, please try again later", False),
+        ("454 4.7.0 TLS is not available now", False),
     ],
 )
-def test_words_of_another_reason_are_no_limit(tmp_path, words):
-    """The log ends before it shows that more is taken."""
+def test_words_of_another_reason_are_no_limit(tmp_path, words, may_greylist):
+    """The first log ends before it shows that more is taken; in the second all are refused once."""
     lines = [line(n, f"u{n}@x.example", "mx.x.example", message=f"A{n:06}") for n in range(5)]
     said = f"{words} (in reply to RCPT TO command)"
     found = learnt(
@@ -149,6 +149,12 @@ def test_words_of_another_reason_are_no_limit(tmp_path, words):
     )
     assert (found.peers[0].per_minute, found.peers[0].greylisting_us) == (None, None)
     assert found.notes == []
+    ids = [(n, f"u{n}@x.example", f"A{n:06}") for n in range(5)]
+    lines = [line(n, who, "mx.x.example", said, message=name) for n, who, name in ids]
+    lines += [line(300 + n, who, "mx.x.example", message=name) for n, who, name in ids]
+    lines.append(line(900, "a@other.example", "mx.other.example"))
+    peer = peers(learnt(tmp_path, lines))["x.example"]
+    assert (peer.per_minute, peer.greylisting_us) == (None, 300e6 if may_greylist else None)
 
 
 @pytest.mark.parametrize(("then", "learnt_limit"), [(5, 5), (9, 9), (11, None)])

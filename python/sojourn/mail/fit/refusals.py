@@ -25,7 +25,9 @@ _LATER = re.compile("try again|come back|later", re.IGNORECASE)
 # that a later try does not change.
 _OTHER = ("4.2.1", "4.2.2", "4.3.1", "4.5.3")
 _REASON = re.compile(
-    r"host ?name|reverse|dns|spf|dkim|dmarc|block|blacklist|spam|\b(start)?tls\b", re.IGNORECASE
+    r"host ?name|reverse|dns|spf|dkim|dmarc|block|blacklist|spam|\b(start)?tls\b|lookup|write error"
+    "|resource|storage",
+    re.IGNORECASE,
 )
 # The minute before a refusal may be parts of two minutes of a host, each with its limit.
 _TWO_MINUTES = 2
