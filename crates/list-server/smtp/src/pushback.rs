@@ -81,7 +81,8 @@ impl Pushback {
     /// What the reply `code`, with this status and these words, asks for; nothing for a reply of
     /// another kind.
     ///
-    /// 421 with a status X.7.X closes the session for a reason of policy (RFC 3463 section 3.8).
+    /// 421 with a status X.7.X closes the session for a reason of policy (RFC 3463 section 3.8),
+    /// which is a limit unless the words are of encryption.
     /// Google's 4.7.28 and Microsoft's 4.7.500 to 4.7.699 are limits in any words.
     pub fn of(code: u16, status: Enhanced, text: &str) -> Option<Pushback> {
         let Enhanced(class, subject, detail) = status;
@@ -91,11 +92,10 @@ impl Pushback {
         let text = text.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
         let is_numbered = subject == 7 && (detail == 28 || (500..700).contains(&detail));
-        let is_policy = code == 421 && subject == 7;
+        let is_policy = code == 421 && subject == 7 && !has(&ENCRYPTION);
         match () {
             () if has(&GREYLIST) => Some(Pushback::Greylist),
             () if has(&SESSIONS) => Some(Pushback::Sessions),
-            () if has(&ENCRYPTION) => None,
             () if is_numbered || is_policy || has(&RATE) => Some(Pushback::Rate),
             () => None,
         }
@@ -148,6 +148,10 @@ mod tests {
             ("452 4.5.3 too many recipients, see our sending limits", None),
             ("421 4.7.0 Try STARTTLS first: must issue STARTTLS", None),
             ("421 4.7.0 TLS handshake failed", None),
+            (
+                "421 4.7.29 An unusual rate of mail that is not sent over TLS today",
+                Some(Pushback::Rate),
+            ),
             ("451 4.3.0 queue file write error; try again later", None),
             ("421 4.3.2 Too many open connections", Some(Pushback::Sessions)),
             ("421 4.3.2 Service not available", None),
