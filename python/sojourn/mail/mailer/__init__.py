@@ -73,7 +73,7 @@ def _kind(path: Path) -> str:
         return sendmail.NAME
     if exim.is_its(text):
         return exim.NAME
-    if postfix.is_main(text) or postfix.is_master(text):
+    if postfix.is_its(text):
         return postfix.NAME
     raise InputError(
         f"--mailer {path}: expected settings of Postfix (main.cf, master.cf, postconf -n),"

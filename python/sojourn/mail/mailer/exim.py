@@ -85,11 +85,7 @@ def server(paths: Sequence[Path]) -> Server:
         },
     }
     read(SETTINGS, values.get, policy)
-    told = [
-        f"{value.place}: {name} = {value.text}"
-        for name in _NOT_MODELLED
-        if (value := values.get(name)) is not None
-    ]
+    told = [value.said(name) for name in _NOT_MODELLED if (value := values.get(name)) is not None]
     first_s, most_s, lifetime_s = _retry(rules)
     put(policy, _RETRY, f"{first_s}s")
     put(policy, "retry.most", f"{most_s}s")
@@ -143,8 +139,10 @@ def _retry(rules: Sequence[Value]) -> tuple[int, int, int]:
 
 
 def _advised(now: Policy, plan: Policy, providers: Providers) -> Iterator[Advice]:
-    for setting, value in differing(SETTINGS, now, plan):
-        yield advice(setting.parts[0], _FILE, f"{setting.name} = {setting.text(value)}")
+    for setting, value, lower in differing(SETTINGS, now, plan):
+        yield advice(
+            setting.parts[0], _FILE, f"{setting.name} = {setting.text(value)}", lower=lower
+        )
     first = plan["retry"]["first"]
     if first != now["retry"]["first"]:
         most, end = (whole_seconds(plan["retry"]["most"]), whole_seconds(plan["lifetime"]))

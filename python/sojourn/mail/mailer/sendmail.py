@@ -100,9 +100,7 @@ def server(paths: Sequence[Path]) -> Server:
     }
     read(SETTINGS, files.values.get, policy)
     told = [
-        f"{value.place}: {name} = {value.text}"
-        for name in _NOT_MODELLED
-        if (value := files.values.get(name)) is not None
+        value.said(name) for name in _NOT_MODELLED if (value := files.values.get(name)) is not None
     ]
     for name, value in files.groups.items():
         most = _RECIPIENTS.search(value.text)
@@ -138,9 +136,9 @@ def _advised(now: Policy, plan: Policy, providers: Providers) -> Iterator[Advice
         size = 1 if split["kind"] == "each" else split.get("size", UNLIMITED)
         group = f"QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r={size}')dnl"
         yield advice("split", _FILE, group)
-    for setting, value in differing(SETTINGS, now, plan):
+    for setting, value, lower in differing(SETTINGS, now, plan):
         line = f"define(`{setting.m4}', `{setting.text(value)}')dnl"
-        yield advice(setting.parts[0], _FILE, line)
+        yield advice(setting.parts[0], _FILE, line, lower=lower)
     for share in changed_shares(now, plan, providers):
         lines = ["FEATURE(`queuegroup')dnl"]
         if "sessions" in share.limits:
