@@ -139,8 +139,15 @@ def test_domains_of_a_provider_share_a_transport_or_a_queue_group(scenario):
         ("main.cf", "provider1_transport_rate_delay = 2s"),
     ]
     said = advised(sendmail.server([]), scenario, domain=limits)
-    assert ("the access map", "QGRP:two.example provider1") in said
-    assert any("QUEUE_GROUP(`provider1'" in line and "R=3" in line for _, line in said)
+    assert said == [
+        ("sendmail.mc", "FEATURE(`access_db')dnl"),
+        ("sendmail.mc", "FEATURE(`queuegroup')dnl"),
+        ("sendmail.mc", "QUEUE_GROUP(`provider1', `P=/var/spool/mqueue/provider1, F=f, R=3')dnl"),
+        ("/etc/mail/access", "QGRP:one.example provider1"),
+        ("/etc/mail/access", "QGRP:two.example provider1"),
+        ("a shell", "mkdir -m 700 /var/spool/mqueue/provider1"),
+        ("a shell", "makemap hash /etc/mail/access < /etc/mail/access"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -289,12 +296,40 @@ def test_sendmail_is_read_and_advised(tmp_path, scenario):
         policy = server.policy
         assert policy["limits"]["sessions"] == 20
         assert (policy["timeouts"]["connect"], policy["timeouts"]["mail"]) == ("10s", "600s")
-        assert policy["retry"] == {"kind": "fixed", "every": "900s", "dead": "1800s"}
+        assert policy["retry"] == {"kind": "fixed", "every": "1800s", "dead": "1800s"}
         assert policy["split"] == {"kind": "chunks", "size": 15}
         assert any("DeliveryMode = queueonly" in told for told in server.not_modelled)
     assert advised(servers[0], scenario, limits__sessions=40, timeouts__connect="5s") == [
         ("sendmail.mc", "define(`confMAX_QUEUE_CHILDREN', `40')dnl"),
         ("sendmail.mc", "define(`confTO_CONNECT', `5s')dnl"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "value"),
+    [
+        ("O timeout.CONNECT=10s", "timeouts.connect", "10s"),
+        ("O Timeout.connect=0", "timeouts.connect", f"{90 * 86_400}s"),
+        ("O Timeout.queuereturn.normal=1d", "lifetime", "86400s"),
+        ("define(`confTO_QUEUERETURN_NORMAL', `1d')", "lifetime", "86400s"),
+        # It can only make a message wait for longer than the time between two runs.
+        ("O MinQueueAge=5m", "retry.every", "1800s"),
+        ("O MinQueueAge=1h30m", "retry.every", "5400s"),
+    ],
+)
+def test_what_a_line_of_sendmail_means(tmp_path, line, part, value):
+    server = read(tmp_path / "sendmail", sendmail_cf=f"V10/x\n{line}\n")
+    assert mailer.get(server.policy, part) == value
+    assert not any(part.startswith("retry") for part, _ in server.tries())
+    assert any("-q of sendmail" in told for told in server.not_modelled)
+
+
+def test_all_mail_of_sendmail_gets_a_queue_group(tmp_path, scenario):
+    server = read(tmp_path / "mc", sendmail_mc="OSTYPE(`linux')\nFEATURE(`access_db')dnl\n")
+    assert advised(server, scenario, split={"kind": "chunks", "size": 5}) == [
+        ("sendmail.mc", "FEATURE(`queuegroup', `list')dnl"),
+        ("sendmail.mc", "QUEUE_GROUP(`list', `P=/var/spool/mqueue/list, F=f, r=5')dnl"),
+        ("a shell", "mkdir -m 700 /var/spool/mqueue/list"),
     ]
 
 
@@ -367,3 +402,28 @@ def test_settings_of_two_mailers_are_refused(tmp_path):
         mailer.of([str(tmp_path / "main.cf"), str(tmp_path / "exim.conf")])
     with pytest.raises(InputError, match=r"none of main\.cf, master\.cf"):
         mailer.of([str(tmp_path.parent)])
+
+
+@pytest.mark.parametrize("names", [["sojourn"], ["postfix", "exim"]])
+def test_a_name_that_is_no_file_is_told_the_known_names(names):
+    with pytest.raises(
+        InputError, match=r"no such file; expected .* postfix, sendmail, exim alone"
+    ):
+        mailer.of(names)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            "a.example slow:\nbad..example slow:",
+            r"transport:2: 'bad\.\.example', expected a domain",
+        ),
+        ("a.example slow:\nA.Example slow:", r"transport:2: a\.example again, as at .*transport:1"),
+    ],
+)
+def test_a_bad_transport_map_is_named_with_its_line(tmp_path, lines, said):
+    (tmp_path / "transport").write_text(f"{lines}\n")
+    main, master = f"transport_maps = hash:{tmp_path}/transport\n", "slow unix - - n - 2 smtp\n"
+    with pytest.raises(InputError, match=said):
+        read(tmp_path / "postfix", main_cf=main, master_cf=master)

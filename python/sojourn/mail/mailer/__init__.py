@@ -58,6 +58,9 @@ def with_defaults(name: str) -> Server:
 
 
 def _paths(path: Path) -> list[Path]:
+    if not path.exists():
+        expected = f"expected a folder, files, or one of {', '.join(_SERVERS)} alone"
+        raise InputError(f"--mailer {path}: no such file; {expected}")
     if not path.is_dir():
         return [path]
     for names in _FILES:
