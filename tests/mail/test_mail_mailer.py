@@ -350,6 +350,68 @@ def test_exim_is_read_and_advised(tmp_path, scenario):
     ]
 
 
+EXIM = """\
+LIMIT = 9
+queue_only
+queue_smtp_domains = no
+remote_max_parallel = LIMIT
+.ifdef MORE
+begin routers
+local:
+  driver = accept
+  transport = other
+dns:
+  driver = dnslookup
+  transport = out
+begin transports
+out:
+  driver = smtp
+  connect_timeout = 0s
+  max_rcpt = ${if eq{a}{b}{1}{2}}
+.endif
+lmtp:
+  driver = lmtp
+  command_timeout = 1s
+other:
+  driver = smtp
+  command_timeout = 2s
+begin retry
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "retry"),
+    [
+        ("* * H,2h,15m,1.5", ("900s", "900s", "7200s")),
+        ("* * G,16h,1h,1.5; H,2d,6h,2", ("3600s", "21600s", "172800s")),
+        ("WAIT = 5m\n* * F,2h,WAIT", ("300s", "300s", "7200s")),
+        ("example.com quota", ("900s", "21600s", "345600s")),
+    ],
+)
+def test_exim_is_read_by_its_sections(tmp_path, rule, retry):
+    server = read(tmp_path / "exim", exim_conf=f"{EXIM}{rule}\n")
+    policy = server.policy
+    assert (policy["limits"]["sessions"], policy["limits"]["recipients"]) == (9, 100)
+    assert policy["timeouts"]["connect"] == f"{90 * 86_400}s"
+    assert policy["timeouts"]["mail"] == "300s"
+    assert (policy["retry"]["first"], policy["retry"]["most"], policy["lifetime"]) == retry
+    name = f"{tmp_path}/exim/exim.conf"
+    assert server.not_modelled[:4] == (
+        f"{name}:2: queue_only = true",
+        f"{name}:17: max_rcpt = ${{if eq{{a}}{{b}}{{1}}{{2}}}}: its default is taken",
+        f"{name}:23: transport other: only out is taken",
+        "remote_max_parallel: of one message; the model has it for all messages together",
+    )
+    assert server.not_modelled[4:] == (f"{name}: .ifdef: all branches are read",)
+
+
+def test_exim_needs_a_queue_runner_as_quick_as_its_retry_rule(scenario):
+    assert advised(mailer.of(["exim"]), scenario, retry__first="300s") == [
+        ("exim.conf", "*  *  G,21600s,300s,2; F,345600s,21600s"),
+        ("how Exim is started", "exim -bd -q300s"),
+    ]
+
+
 LAUGHS = "relayhost = $a0\n" + "".join(f"a{i} = {f'$a{i + 1}' * 10}\n" for i in range(12)) + "a12 ="
 
 
