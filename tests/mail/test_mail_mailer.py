@@ -40,6 +40,11 @@ def test_domains_of_a_provider_share_a_transport_or_a_queue_group(scenario):
     ]
 
 
+@pytest.mark.parametrize("name", ["sendmail", "exim"])
+def test_a_mailer_without_limits_on_rates_keeps_none(name):
+    assert mailer.of([name]).keepable(1) is None
+
+
 def test_no_mailer_is_advised_a_limit_of_all_services(scenario):
     for name in mailer.names():
         lines = advised(mailer.of([name]), scenario, limits__sessions=50)
@@ -214,6 +219,7 @@ LAUGHS = "relayhost = $a0\n" + "".join(f"a{i} = {f'$a{i + 1}' * 10}\n" for i in 
             "9999999, expected a whole number, at most",
         ),
         ("sendmail.cf", "V10/x\nO Timeout.mail=soon", ":2: Timeout.mail = soon, expected a time"),
+        ("sendmail.cf", f"V10/x\nQa, P=/x, r={'9' * 5000}", "9, expected a whole number, at most"),
         ("exim.conf", "begin retry\n* * often", ":2: '* * often', expected a retry rule"),
         ("other", "hello", "expected settings of Postfix (main.cf, master.cf, postconf -n)"),
     ],

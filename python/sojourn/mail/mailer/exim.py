@@ -22,6 +22,7 @@ from sojourn.mail.mailer.setting import (
     changed_shares,
     differing,
     is_lower,
+    no_rate,
     put,
     read,
     time_s,
@@ -150,7 +151,7 @@ def server(paths: Sequence[Path]) -> Server:
     told.append("remote_max_parallel: of one message; the model has it for all messages together")
     source = ", ".join(map(str, paths)) or DEFAULTS
     more = {_RETRY: ("300s", "60s")}
-    return Server(NAME, source, policy, (*told, *files.told), SETTINGS, _advised, more, ())
+    return Server(NAME, source, policy, (*told, *files.told), SETTINGS, _advised, more, (), no_rate)
 
 
 def _text(options: dict[str, Value], name: str) -> str:

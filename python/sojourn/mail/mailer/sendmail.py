@@ -22,6 +22,8 @@ from sojourn.mail.mailer.setting import (
     Value,
     changed_shares,
     differing,
+    no_rate,
+    number,
     put,
     read,
     time_s,
@@ -121,13 +123,15 @@ def server(paths: Sequence[Path]) -> Server:
     ]
     for name, value in files.groups.items():
         most = _RECIPIENTS.search(value.text)
-        if most is not None and int(most[1]):
-            put(policy, "split", {"kind": "chunks", "size": int(most[1])})
+        if most is not None and (size := number(f"r of {name}", Value(most[1], value.place))):
+            put(policy, "split", {"kind": "chunks", "size": size})
             told.append(f"{value.place}: queue group {name}: its r= is taken for all mail")
     source = ", ".join(map(str, paths)) or DEFAULTS
     more = {"split": _SPLITS}
     advised = partial(_advised, files.features)
-    return Server(NAME, source, policy, tuple(told), SETTINGS, advised, more, ("sessions",))
+    return Server(
+        NAME, source, policy, tuple(told), SETTINGS, advised, more, ("sessions",), no_rate
+    )
 
 
 def _read(path: Path, files: _Files) -> None:

@@ -151,6 +151,10 @@ def time_s(name: str, value: Value, unit: str) -> int:
     return sum(int(digits) * _UNITS[letter or unit] for digits, letter in terms)
 
 
+def no_rate(_per_minute: int) -> None:
+    """The highest rate that a mailer without limits on rates can keep."""
+
+
 def whole_seconds(time: Any) -> int:
     """A policy's time in whole seconds, at least one."""
     return max(1, round(quantity(str(time)) / PS_PER_S))
