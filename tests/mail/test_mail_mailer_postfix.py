@@ -143,6 +143,7 @@ def test_postfix_needs_no_more_than_its_own_advice(tmp_path, scenario):
     ("main", "part", "value"),
     [
         ("smtp_connect_timeout = 0", "timeouts.connect", f"{90 * 86_400}s"),
+        ("minimal_backoff_time = 0\nqueue_run_delay = 0", "retry.first", "1s"),
         ("smtp_connection_cache_time_limit = 0", "limits.idle", "1ms"),
         ("smtp_connect_timeout = $ipc_timeout", "timeouts.connect", "30s"),
         ("smtp_initial_destination_concurrency = 2", "limits.initial", 2),

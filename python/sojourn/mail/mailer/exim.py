@@ -148,7 +148,10 @@ def server(paths: Sequence[Path]) -> Server:
         if name != taken and _text(options, "driver") == _SMTP:
             told.append(f"{options['driver'].place}: transport {name}: only {taken} is taken")
     told += [f"{rule.place}: {rule.text}: only the last rule is taken" for rule in files.rules[:-1]]
-    told.append("remote_max_parallel: of one message; the model has it for all messages together")
+    told += [
+        "remote_max_parallel: of one message; the model has it for all messages together",
+        "-q of exim, the time between two runs of the queue: taken as half of the first wait",
+    ]
     source = ", ".join(map(str, paths)) or DEFAULTS
     more = {_RETRY: ("300s", "60s")}
     return Server(NAME, source, policy, (*told, *files.told), SETTINGS, _advised, more, (), no_rate)
@@ -231,6 +234,7 @@ def _advised(now: Policy, plan: Policy, providers: Providers) -> Iterator[Advice
         lower = is_lower(now["retry"]["first"], first)
         yield advice("retry", _FILE, rule, lower=lower)
         # A message whose time has come waits for the next run of the queue.
-        yield advice("retry", "how Exim is started", f"exim -bd -q{first_s}s", lower=lower)
+        run_s = max(1, round(plan["retry"]["jitter"] * first_s))
+        yield advice("retry", "how Exim is started", f"exim -bd -q{run_s}s", lower=lower)
     for share in changed_shares(now, plan, providers):
         yield advice("domain", _FILE, f"# no option: the limits of {share.limits['name']}")

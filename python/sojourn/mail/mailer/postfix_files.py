@@ -203,6 +203,8 @@ def parsed(paths: Sequence[Path]) -> Files:
 
 
 def _main(path: Path, text: str, files: Files) -> None:
+    # Where the other files usually are.
+    files.values.setdefault("config_directory", Value(str(path.parent), str(path)))
     for line, content in lines(text):
         found = _ASSIGNED.fullmatch(content)
         if found is None:

@@ -19,7 +19,7 @@ UNLIMITED = 1_000_000
 # The model and our server have no longer lifetime, and no shorter time-out.
 _LONGEST_S = 90 * 86_400
 _SHORTEST = "1ms"
-_TIMEOUTS = "timeouts."
+_TIMEOUTS, _WAITS = "timeouts.", "retry."
 # An error shows so much of a value.
 _SHOWN = 60
 # Of a domain's limits in a resolved policy.
@@ -75,6 +75,8 @@ class Setting:
             # A time-out of zero never ends.
             if not seconds and self.parts[0].startswith(_TIMEOUTS):
                 seconds = _LONGEST_S
+            elif not seconds and self.parts[0].startswith(_WAITS):
+                seconds = 1
             return f"{seconds}s" if seconds else _SHORTEST
         return number(self.name, found) or UNLIMITED
 

@@ -53,4 +53,4 @@ def _limits(now: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[Advice]
         if value != now[name]:
             part = f"{_LIMITS}.{name}"
             lower = is_lower(now[name], value)
-            yield advice(part, "settings.toml", f"{part} = {value}", lower=lower)
+            yield advice(part, "settings.toml", f"{part} = {toml_value(value)}", lower=lower)
