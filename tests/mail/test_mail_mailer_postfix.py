@@ -101,7 +101,7 @@ def test_postfix_is_advised_only_what_changes(tmp_path, scenario):
         ("master.cf", f"domain2 unix - - y - 4 smtp {overrides}"),
         ("the file of transport_maps", "b.example domain2:"),
         ("main.cf", "domain2_destination_concurrency_limit = 4"),
-        ("main.cf", "domain2_destination_rate_delay = 2s"),
+        ("main.cf", "domain2_transport_rate_delay = 2s"),
     ]
 
 
@@ -175,6 +175,11 @@ def test_a_destination_that_is_a_recipient_has_no_limits(tmp_path):
         ("slow_destination_rate_delay = 5m", {"sessions": 1}, "5m: no whole number a minute"),
         ("slow_transport_rate_delay = 2s", {"sessions": 2, "per_minute": 30}, ""),
         ("slow_destination_recipient_limit = 1", {"sessions": 9}, "recipient_limit = 1"),
+        (
+            "slow_destination_recipient_limit = 1\nslow_destination_rate_delay = 20s",
+            {"sessions": 9},
+            "20s: for each recipient",
+        ),
         ("slow_initial_destination_concurrency = 1", {"sessions": 2}, "concurrency = 1"),
     ],
 )

@@ -117,9 +117,8 @@ class Advisor:
         if files.found(initial).text != str(limits["initial"]) and sessions > limits["initial"]:
             wanted[initial] = str(limits["initial"])
         if rate is not None:
-            # Between two deliveries to one domain, or of all that share the agent.
-            kind = "transport" if share.is_provider else "destination"
-            wanted[f"{name}_{kind}_rate_delay"] = f"{_MINUTE_S // rate}s"
+            # A delay for each destination would be one for each recipient where the limit is one.
+            wanted[f"{name}_transport_rate_delay"] = f"{_MINUTE_S // rate}s"
         changed = [
             f"{name} = {text}" for name, text in wanted.items() if files.found(name).text != text
         ]

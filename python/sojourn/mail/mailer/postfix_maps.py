@@ -19,6 +19,7 @@ _KINDS = ("texthash", "hash", "lmdb", "cdb", "btree", "dbm")
 _INLINE = re.compile(r"inline:\{(.*)\}", re.DOTALL)
 _ENTRY = re.compile(r"\{([^}]*)\}|([^\s,{}]+=[^\s,{}]+)")
 _MINUTE_S = 60
+_OF_DESTINATIONS = "_destination_rate_delay"
 
 
 @dataclass(frozen=True)
@@ -124,14 +125,16 @@ def _own(files: Files, transport: str) -> dict[str, int]:
     """The limits of a transport. With a delay to each destination it has one delivery at a time."""
     concurrency = f"{transport}_destination_concurrency_limit"
     most = number(concurrency, files.found(concurrency)) or UNLIMITED
-    if _recipients(files, transport) == 1:
-        # The limit of a destination is then that of a recipient.
-        most = UNLIMITED
-    own = {"sessions": min(most, files.processes(transport))}
+    for_recipients = _recipients(files, transport) == 1
+    # The limit of a destination is then that of a recipient, and so is its delay.
+    own = {"sessions": min(UNLIMITED if for_recipients else most, files.processes(transport))}
     for delay, seconds in _delays(files, transport):
-        if delay.endswith("_destination_rate_delay") and seconds:
+        for_destinations = delay.endswith(_OF_DESTINATIONS)
+        if not seconds or (for_destinations and for_recipients):
+            continue
+        if for_destinations:
             own["sessions"] = 1
-        if seconds and _MINUTE_S % seconds == 0:
+        if _MINUTE_S % seconds == 0:
             own["per_minute"] = min(_MINUTE_S // seconds, own.get("per_minute", _MINUTE_S))
     return own
 
@@ -139,10 +142,13 @@ def _own(files: Files, transport: str) -> dict[str, int]:
 def _lacking(files: Files, transport: str, is_shared: bool) -> Iterator[str]:
     """What the model lacks of a transport."""
     for delay, seconds in _delays(files, transport):
-        if seconds and _MINUTE_S % seconds:
-            yield f"{files.found(delay).said(delay)}: no whole number a minute"
-        elif seconds and is_shared and delay.endswith("_transport_rate_delay"):
-            yield f"{files.found(delay).said(delay)}: taken for each of its domains"
+        said = files.found(delay).said(delay)
+        if seconds and delay.endswith(_OF_DESTINATIONS) and _recipients(files, transport) == 1:
+            yield f"{said}: for each recipient"
+        elif seconds and _MINUTE_S % seconds:
+            yield f"{said}: no whole number a minute"
+        elif seconds and is_shared and not delay.endswith(_OF_DESTINATIONS):
+            yield f"{said}: taken for each of its domains"
     recipients = f"{transport}_destination_recipient_limit"
     if _recipients(files, transport) != _recipients(files, SMTP):
         yield files.found(recipients).said(recipients)

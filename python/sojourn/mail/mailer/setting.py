@@ -220,13 +220,11 @@ class Share:
         name: what a mailer may call them.
         domains: which.
         limits: their limits, as a policy has them.
-        is_provider: whether one provider has all of them.
     """
 
     name: str
     domains: Sequence[str]
     limits: Mapping[str, Any]
-    is_provider: bool
 
 
 def changed_shares(now: Policy, plan: Policy, providers: Providers) -> Iterator[Share]:
@@ -236,4 +234,4 @@ def changed_shares(now: Policy, plan: Policy, providers: Providers) -> Iterator[
         domains = [name] if by == _DOMAIN else providers.get(name, ())
         if table not in now[_DOMAIN] and domains:
             limits = {key: value for key, value in table.items() if value != _NOTHING}
-            yield Share(f"{by}{nth}", domains, limits, by != _DOMAIN)
+            yield Share(f"{by}{nth}", domains, limits)
