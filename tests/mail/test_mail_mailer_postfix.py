@@ -159,6 +159,12 @@ def test_what_main_cf_means(tmp_path, main, part, value):
     assert (server.not_modelled == ()) == ("$" not in main)
 
 
+def test_a_new_transport_has_a_name_of_its_own(tmp_path, scenario):
+    server = read(tmp_path / "postfix", master_cf="domain1 unix - - n - 2 smtp\n")
+    lines = advised(server, scenario, domain=[{"name": "a.example", "sessions": 3}])
+    assert ("/etc/postfix/transport", "a.example domain1_2:") in lines
+
+
 def test_a_destination_that_is_a_recipient_has_no_limits(tmp_path):
     server = read(tmp_path / "postfix", main_cf="smtp_destination_recipient_limit = 1\n")
     assert not server.has("limits.initial")

@@ -134,5 +134,6 @@ class Advisor:
         alone = self.maps.domains(own) == set(share.domains)
         if own != SMTP and known is not None and known.program == SMTP and alone:
             return own
-        names = (f"{share.name}{more}" for more in itertools.chain([""], itertools.count(2)))
+        more = (f"{share.name}_{nth}" for nth in itertools.count(2))
+        names = itertools.chain([share.name], more)
         return next(name for name in names if name not in self.files.services)
