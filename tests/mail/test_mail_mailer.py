@@ -1,143 +1,57 @@
 """How mailers are set: what is read of their files, and what they are advised."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+import mailers
+from mailers import advised, read
 from sojourn._internal.errors import InputError
 from sojourn.mail import mailer
-from sojourn.mail.mailer import Server, postfix, sendmail
-from sojourn.mail.plan import world as worlds
-from sojourn.mail.plan.policy import changed, resolved
+from sojourn.mail.mailer import postfix, sendmail
+from sojourn.mail.plan import own
 from sojourn.mail.plan.predict import Scenario
-
-MAIN = """\
-# a comment
-queue_directory = /var/spool/postfix
-slots = 4
-smtp_destination_concurrency_limit = $slots
-initial_destination_concurrency = 9
-default_destination_recipient_limit =
-  7
-smtp_connect_timeout = 5
-maximal_queue_lifetime = 2
-smtp_helo_timeout = 1m30s
-relayhost = [relay.example]
-smtp_connect_timeout = 10s
-transport_maps = inline:{ {big.example = slow:}, {other.example = smtp:[mx.example]} }
-slow_destination_rate_delay = 20s
-"""
-MASTER = """\
-smtp      inet  n       -       y       -       -       smtpd
-smtp      unix  -       -       y       -       30      smtp
-  -o smtp_rcpt_timeout=44 -o { smtp_data_init_timeout = 45s }
-slow      unix  -       -       y       -       2       smtp
-"""
 
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Scenario:
-    (tmp_path / "world.csv").write_text("domain,subscribers\na.example,3\n")
-    world = worlds.from_file(tmp_path / "world.csv", None, tmp_path)
-    return Scenario(world, tmp_path, {"messages": 2, "arrivals": "regular"}, {}, 1)
-
-
-def read(folder: Path, **files: str) -> Server:
-    folder.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
-    return mailer.of([str(folder)])
-
-
-def test_postfix_is_read(tmp_path, scenario):
-    server = read(tmp_path / "postfix", main_cf=MAIN, master_cf=MASTER)
-    policy, folder = server.policy, tmp_path / "postfix"
-    limits = policy["limits"]
-    assert (limits["sessions"], limits["destination"], limits["initial"]) == (30, 4, 4)
-    assert (limits["recipients"], limits["idle"]) == (7, "2s")
-    times = policy["timeouts"]
-    assert (times["connect"], times["hello"], times["greeting"]) == ("10s", "90s", "90s")
-    assert (times["rcpt"], times["data"], times["quit"]) == ("44s", "45s", "1ms")
-    assert policy["lifetime"] == "172800s"
-    assert policy["retry"] == {"kind": "backoff", "first": "300s", "most": "4000s", "jitter": 1.0}
-    assert policy["domain"] == [{"name": "big.example", "sessions": 1, "per_minute": 3}]
-    assert server.not_modelled == (f"{folder}/main.cf:11: relayhost = [relay.example]",)
-    # It is a policy of the model.
-    assert resolved(scenario.parsed(policy).resolved())["limits"]["sessions"] == 30
-
-
-def test_postfix_without_files_has_its_defaults():
-    server = mailer.of(["postfix"])
-    limits = server.policy["limits"]
-    assert (limits["sessions"], limits["destination"], limits["initial"]) == (100, 20, 5)
-    assert limits["recipients"] == 50
-    assert server.policy["timeouts"]["connect"] == "30s"
-    assert server.source.startswith("the defaults of Postfix 3.7")
-
-
-@pytest.mark.skipif(shutil.which("postconf") is None, reason="no postconf (Debian's postfix)")
-def test_defaults_are_those_of_postconf():
-    known = subprocess.run(["postconf", "-d"], capture_output=True, text=True, check=True).stdout
-    defaults = dict(line.split(" = ", 1) for line in known.splitlines() if " = " in line)
-    for setting in postfix.SETTINGS:
-        value = defaults[setting.name]
-        if value.startswith("$"):
-            value = defaults[value[1:]]
-        assert value == setting.default, setting.name
-
-
-def test_the_output_of_postconf_is_read(tmp_path):
-    (tmp_path / "settings").write_text("mail_version = 3.7.11\ndefault_process_limit = 12\n")
-    server = mailer.of([str(tmp_path / "settings")])
-    assert (server.mailer, server.policy["limits"]["sessions"]) == ("postfix", 12)
-
-
-PROVIDERS = {"big.example": ["one.example", "two.example"]}
-
-
-def advised(server: Server, scenario: Scenario, **changes: object) -> list[tuple[str, str]]:
-    now = resolved(scenario.parsed(server.policy).resolved())
-    named = {name.replace("__", "."): value for name, value in changes.items()}
-    plan = resolved(scenario.parsed(changed(now, named)).resolved())
-    assert list(server.advise(now, now, PROVIDERS)) == []
-    said = list(server.advise(now, plan, PROVIDERS))
-    assert all(one.does and one.harms for one in said)
-    return [(one.file, line) for one in said for line in one.lines]
-
-
-def test_postfix_is_advised_only_what_changes(tmp_path, scenario):
-    server = read(tmp_path / "postfix", main_cf=MAIN, master_cf=MASTER)
-    overrides = "-o smtp_rcpt_timeout=44 -o { smtp_data_init_timeout = 45s }"
-    assert advised(server, scenario, limits__sessions=80, limits__destination=8) == [
-        ("master.cf", f"smtp unix - - y - 80 smtp {overrides}"),
-        ("main.cf", "smtp_destination_concurrency_limit = 8"),
-    ]
-    domain = [*server.policy["domain"], {"name": "b.example", "per_minute": 100}]
-    lines = advised(server, scenario, domain=domain)
-    assert lines == [
-        ("master.cf", f"domain2 unix - - y - 4 smtp {overrides}"),
-        ("the file of transport_maps", "b.example domain2:"),
-        ("main.cf", "domain2_destination_recipient_limit = 7"),
-        ("main.cf", "domain2_destination_concurrency_limit = 4"),
-        ("main.cf", "domain2_destination_rate_delay = 1s"),
-    ]
+    return mailers.scenario(tmp_path)
 
 
 def test_domains_of_a_provider_share_a_transport_or_a_queue_group(scenario):
     limits = [{"name": "big.example", "by": "provider", "sessions": 3, "per_minute": 40}]
     assert advised(postfix.server([]), scenario, domain=limits) == [
-        ("master.cf", "provider1 unix - - y - 3 smtp"),
-        ("the file of transport_maps", "one.example provider1:"),
-        ("the file of transport_maps", "two.example provider1:"),
-        ("main.cf", "provider1_destination_recipient_limit = 50"),
+        ("master.cf", "provider1 unix - - - - 3 smtp"),
+        ("/etc/postfix/transport", "one.example provider1:"),
+        ("/etc/postfix/transport", "two.example provider1:"),
+        ("a shell", "postmap hash:/etc/postfix/transport"),
+        ("main.cf", "transport_maps = hash:/etc/postfix/transport"),
         ("main.cf", "provider1_destination_concurrency_limit = 3"),
         ("main.cf", "provider1_transport_rate_delay = 2s"),
     ]
     said = advised(sendmail.server([]), scenario, domain=limits)
-    assert ("the access map", "QGRP:two.example provider1") in said
-    assert any("QUEUE_GROUP(`provider1'" in line and "R=3" in line for _, line in said)
+    assert said == [
+        ("sendmail.mc", "FEATURE(`access_db')dnl"),
+        ("sendmail.mc", "FEATURE(`queuegroup')dnl"),
+        ("sendmail.mc", "QUEUE_GROUP(`provider1', `P=/var/spool/mqueue/provider1, F=f, R=3')dnl"),
+        ("/etc/mail/access", "QGRP:one.example provider1"),
+        ("/etc/mail/access", "QGRP:two.example provider1"),
+        ("a shell", "mkdir -m 700 /var/spool/mqueue/provider1"),
+        ("a shell", "makemap hash /etc/mail/access < /etc/mail/access"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["sendmail", "exim"])
+def test_a_mailer_without_limits_on_rates_keeps_none(name):
+    assert mailer.of([name]).keepable(1) is None
+
+
+def test_our_own_settings_are_advised_as_toml(scenario):
+    server = own.server(None)
+    assert advised(server, scenario, limits__idle="1s", limits__probes=1) == [
+        ("settings.toml", "limits.probes = 1"),
+        ("settings.toml", 'limits.idle = "1s"'),
+    ]
 
 
 def test_no_mailer_is_advised_a_limit_of_all_services(scenario):
@@ -167,12 +81,40 @@ def test_sendmail_is_read_and_advised(tmp_path, scenario):
         policy = server.policy
         assert policy["limits"]["sessions"] == 20
         assert (policy["timeouts"]["connect"], policy["timeouts"]["mail"]) == ("10s", "600s")
-        assert policy["retry"] == {"kind": "fixed", "every": "900s", "dead": "1800s"}
+        assert policy["retry"] == {"kind": "fixed", "every": "1800s", "dead": "1800s"}
         assert policy["split"] == {"kind": "chunks", "size": 15}
         assert any("DeliveryMode = queueonly" in told for told in server.not_modelled)
     assert advised(servers[0], scenario, limits__sessions=40, timeouts__connect="5s") == [
         ("sendmail.mc", "define(`confMAX_QUEUE_CHILDREN', `40')dnl"),
         ("sendmail.mc", "define(`confTO_CONNECT', `5s')dnl"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "value"),
+    [
+        ("O timeout.CONNECT=10s", "timeouts.connect", "10s"),
+        ("O Timeout.connect=0", "timeouts.connect", f"{90 * 86_400}s"),
+        ("O Timeout.queuereturn.normal=1d", "lifetime", "86400s"),
+        ("define(`confTO_QUEUERETURN_NORMAL', `1d')", "lifetime", "86400s"),
+        # It can only make a message wait for longer than the time between two runs.
+        ("O MinQueueAge=5m", "retry.every", "1800s"),
+        ("O MinQueueAge=1h30m", "retry.every", "5400s"),
+    ],
+)
+def test_what_a_line_of_sendmail_means(tmp_path, line, part, value):
+    server = read(tmp_path / "sendmail", sendmail_cf=f"V10/x\n{line}\n")
+    assert mailer.get(server.policy, part) == value
+    assert not any(part.startswith("retry") for part, _ in server.tries())
+    assert any("-q of sendmail" in told for told in server.not_modelled)
+
+
+def test_all_mail_of_sendmail_gets_a_queue_group(tmp_path, scenario):
+    server = read(tmp_path / "mc", sendmail_mc="OSTYPE(`linux')\nFEATURE(`access_db')dnl\n")
+    assert advised(server, scenario, split={"kind": "chunks", "size": 5}) == [
+        ("sendmail.mc", "FEATURE(`queuegroup', `list')dnl"),
+        ("sendmail.mc", "QUEUE_GROUP(`list', `P=/var/spool/mqueue/list, F=f, r=5')dnl"),
+        ("a shell", "mkdir -m 700 /var/spool/mqueue/list"),
     ]
 
 
@@ -193,6 +135,72 @@ def test_exim_is_read_and_advised(tmp_path, scenario):
     ]
 
 
+EXIM = """\
+LIMIT = 9
+queue_only
+queue_smtp_domains = no
+remote_max_parallel = LIMIT
+.ifdef MORE
+begin routers
+local:
+  driver = accept
+  transport = other
+dns:
+  driver = dnslookup
+  transport = out
+begin transports
+out:
+  driver = smtp
+  connect_timeout = 0s
+  max_rcpt = ${if eq{a}{b}{1}{2}}
+.endif
+lmtp:
+  driver = lmtp
+  command_timeout = 1s
+other:
+  driver = smtp
+  command_timeout = 2s
+begin retry
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "retry"),
+    [
+        ("* * H,2h,15m,1.5", ("900s", "900s", "7200s")),
+        ("* * G,16h,1h,1.5; H,2d,6h,2", ("3600s", "21600s", "172800s")),
+        ("WAIT = 5m\n* * F,2h,WAIT", ("300s", "300s", "7200s")),
+        ("example.com quota", ("900s", "21600s", "345600s")),
+    ],
+)
+def test_exim_is_read_by_its_sections(tmp_path, rule, retry):
+    server = read(tmp_path / "exim", exim_conf=f"{EXIM}{rule}\n")
+    policy = server.policy
+    assert (policy["limits"]["sessions"], policy["limits"]["recipients"]) == (9, 100)
+    assert policy["timeouts"]["connect"] == f"{90 * 86_400}s"
+    assert policy["timeouts"]["mail"] == "300s"
+    assert (policy["retry"]["first"], policy["retry"]["most"], policy["lifetime"]) == retry
+    name = f"{tmp_path}/exim/exim.conf"
+    assert server.not_modelled == (
+        f"{name}:2: queue_only = true",
+        f"{name}:17: max_rcpt = ${{if eq{{a}}{{b}}{{1}}{{2}}}}: its default is taken",
+        f"{name}:23: transport other: only out is taken",
+        "remote_max_parallel: of one message; the model has it for all messages together",
+        "-q of exim, the time between two runs of the queue: taken as half of the first wait",
+        f"{name}: .ifdef: all branches are read",
+    )
+
+
+def test_exim_needs_a_queue_runner_as_quick_as_its_retry_rule(scenario):
+    assert advised(mailer.of(["exim"]), scenario, retry__first="300s") == [
+        ("exim.conf", "*  *  G,21600s,300s,2; F,345600s,21600s"),
+        ("how Exim is started", "exim -bd -q150s"),
+    ]
+
+
+LAUGHS = "relayhost = $a0\n" + "".join(f"a{i} = {f'$a{i + 1}' * 10}\n" for i in range(12)) + "a12 ="
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -210,7 +218,18 @@ def test_exim_is_read_and_advised(tmp_path, scenario):
             ":1: maxproc = few, expected a whole number or -",
         ),
         ("master.cf", "smtp unix - - y", ":1: 'smtp unix - - y' has 5 fields, expected the 8"),
+        ("main.cf", f"smtp_connect_timeout = {'3' * 5000}", "3, expected a time"),
+        ("main.cf", f"smtp_connect_timeout = {'3' * 60}x", "3, expected a time"),
+        ("main.cf", f"queue_run_delay = {'9' * 400}", "9, expected a time"),
+        ("main.cf", f"default_process_limit = {'9' * 5000}", "9, expected a whole number, at most"),
+        ("main.cf", LAUGHS, ":1: $a0 expands to over 65,536 characters"),
+        (
+            "master.cf",
+            "smtp unix - - y - 9999999 smtp",
+            "9999999, expected a whole number, at most",
+        ),
         ("sendmail.cf", "V10/x\nO Timeout.mail=soon", ":2: Timeout.mail = soon, expected a time"),
+        ("sendmail.cf", f"V10/x\nQa, P=/x, r={'9' * 5000}", "9, expected a whole number, at most"),
         ("exim.conf", "begin retry\n* * often", ":2: '* * often', expected a retry rule"),
         ("other", "hello", "expected settings of Postfix (main.cf, master.cf, postconf -n)"),
     ],
@@ -226,9 +245,37 @@ def test_bad_settings_are_one_message(command, tmp_path, name, text, said):
 
 
 def test_settings_of_two_mailers_are_refused(tmp_path):
-    (tmp_path / "main.cf").write_text(MAIN)
+    (tmp_path / "main.cf").write_text("myhostname = a\n")
     (tmp_path / "exim.conf").write_text("begin acl\n")
     with pytest.raises(InputError, match=r"of exim, expected postfix as in .*main\.cf"):
         mailer.of([str(tmp_path / "main.cf"), str(tmp_path / "exim.conf")])
     with pytest.raises(InputError, match=r"none of main\.cf, master\.cf"):
         mailer.of([str(tmp_path.parent)])
+
+
+@pytest.mark.parametrize("names", [["sojourn"], ["postfix", "exim"]])
+def test_a_name_that_is_no_file_is_told_the_known_names(names):
+    with pytest.raises(
+        InputError, match=r"no such file; expected .* postfix, sendmail, exim alone"
+    ):
+        mailer.of(names)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            "a.example slow:\nbad..example slow:",
+            r"transport:2: 'bad\.\.example', expected a domain",
+        ),
+        ("a.example slow:\nA.Example slow:", r"transport:2: a\.example again, as at .*transport:1"),
+    ],
+)
+def test_a_bad_transport_map_is_named_with_its_line(tmp_path, lines, said):
+    (tmp_path / "transport").write_text(f"{lines}\n")
+    main, master = (
+        "transport_maps = hash:$config_directory/../transport\n",
+        "slow unix - - n - 2 smtp\n",
+    )
+    with pytest.raises(InputError, match=said):
+        read(tmp_path / "postfix", main_cf=main, master_cf=master)

@@ -58,6 +58,9 @@ def with_defaults(name: str) -> Server:
 
 
 def _paths(path: Path) -> list[Path]:
+    if not path.exists():
+        expected = f"expected a folder, files, or one of {', '.join(_SERVERS)} alone"
+        raise InputError(f"--mailer {path}: no such file; {expected}")
     if not path.is_dir():
         return [path]
     for names in _FILES:
@@ -73,7 +76,7 @@ def _kind(path: Path) -> str:
         return sendmail.NAME
     if exim.is_its(text):
         return exim.NAME
-    if postfix.is_main(text) or postfix.is_master(text):
+    if postfix.is_its(text):
         return postfix.NAME
     raise InputError(
         f"--mailer {path}: expected settings of Postfix (main.cf, master.cf, postconf -n),"

@@ -7,6 +7,7 @@ of each option, in `sendmail.cf` and in m4.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from sojourn._internal.errors import InputError
@@ -21,8 +22,11 @@ from sojourn.mail.mailer.setting import (
     Value,
     changed_shares,
     differing,
+    no_rate,
+    number,
     put,
     read,
+    time_s,
 )
 
 NAME = "sendmail"
@@ -32,7 +36,6 @@ _FILE = "sendmail.mc"
 # sendmail leaves the connection to the operating system, which gives up after 75 s or so.
 SETTINGS = (
     Setting("MaxQueueChildren", ("limits.sessions",), "0", m4="confMAX_QUEUE_CHILDREN"),
-    Setting("MinQueueAge", ("retry.every",), "30m", "m", ("300s", "60s"), m4="confMIN_QUEUE_AGE"),
     Setting("Timeout.hoststatus", ("retry.dead",), "30m", "m", m4="confTO_HOSTSTATUS"),
     Setting("ConnectionCacheTimeout", ("limits.idle",), "5m", "m", m4="confMCI_CACHE_TIMEOUT"),
     Setting("Timeout.queuereturn", ("lifetime",), "5d", "d", m4="confTO_QUEUERETURN"),
@@ -50,6 +53,14 @@ SETTINGS = (
     Setting("Timeout.rset", ("timeouts.rset",), "5m", "m", m4="confTO_RSET"),
     Setting("Timeout.quit", ("timeouts.quit",), "2m", "m", m4="confTO_QUIT"),
 )
+# A message waits for a run of the queue, and until it is so old; only the latter is in the files.
+_MIN_AGE, _M4_MIN_AGE = "MinQueueAge", "confMIN_QUEUE_AGE"
+_INTERVAL_S = 1800
+# Its other names.
+_SAME: Mapping[str, str] = {
+    "Timeout.queuereturn.normal": "Timeout.queuereturn",
+    "confTO_QUEUERETURN_NORMAL": "confTO_QUEUERETURN",
+}
 _NOT_MODELLED: Mapping[str, str] = {
     "Timeout.iconnect": "confTO_ICONNECT",
     "Timeout.aconnect": "confTO_ACONNECT",
@@ -63,8 +74,11 @@ _NOT_MODELLED: Mapping[str, str] = {
 _SPLITS = tuple({"kind": "chunks", "size": size} for size in (100, 20, 5, 1))
 _QUOTED = r"`?([^'`,)]*)'?"
 _OPTION = re.compile(r"O\s*([A-Za-z][\w.]*)\s*=\s*(.*)")
+_SHELL, _SPOOL = "a shell", "/var/spool/mqueue"
+_ACCESS = "/etc/mail/access"
 _DEFINE = re.compile(rf"define\(\s*{_QUOTED}\s*,\s*{_QUOTED}\s*\)")
 _GROUP = re.compile(r"(?:QUEUE_GROUP\(\s*`?([\w-]+)'?\s*,\s*`?|Q([\w-]+)\s*,\s*)([^')]*)")
+_FEATURE = re.compile(r"FEATURE\(\s*`?(\w+)")
 _RECIPIENTS = re.compile(r"\br=(\d+)")
 
 
@@ -72,6 +86,7 @@ _RECIPIENTS = re.compile(r"\br=(\d+)")
 class _Files:
     values: dict[str, Value] = field(default_factory=dict)
     groups: dict[str, Value] = field(default_factory=dict)
+    features: set[str] = field(default_factory=set)
 
 
 def is_its(text: str) -> bool:
@@ -99,55 +114,84 @@ def server(paths: Sequence[Path]) -> Server:
         | {"probes": 1, "recipients": 100},
     }
     read(SETTINGS, files.values.get, policy)
-    told = [
-        f"{value.place}: {name} = {value.text}"
-        for name in _NOT_MODELLED
-        if (value := files.values.get(name)) is not None
+    age = files.values.get(_MIN_AGE, Value("0", ""))
+    every_s = max(_INTERVAL_S, time_s(_MIN_AGE, age, "m"))
+    put(policy, "retry.every", f"{every_s}s")
+    told = ["-q of sendmail, the time between two runs of the queue: taken as 30m"]
+    told += [
+        value.said(name) for name in _NOT_MODELLED if (value := files.values.get(name)) is not None
     ]
     for name, value in files.groups.items():
         most = _RECIPIENTS.search(value.text)
-        if most is not None and int(most[1]):
-            put(policy, "split", {"kind": "chunks", "size": int(most[1])})
+        if most is not None and (size := number(f"r of {name}", Value(most[1], value.place))):
+            put(policy, "split", {"kind": "chunks", "size": size})
             told.append(f"{value.place}: queue group {name}: its r= is taken for all mail")
     source = ", ".join(map(str, paths)) or DEFAULTS
     more = {"split": _SPLITS}
-    return Server(NAME, source, policy, tuple(told), SETTINGS, _advised, more, ("sessions",))
+    advised = partial(_advised, files.features)
+    return Server(
+        NAME, source, policy, tuple(told), SETTINGS, advised, more, ("sessions",), no_rate
+    )
 
 
 def _read(path: Path, files: _Files) -> None:
-    names = {m4: name for name, m4 in _NOT_MODELLED.items()}
+    names = {m4: name for name, m4 in _NOT_MODELLED.items()} | {_M4_MIN_AGE: _MIN_AGE}
     names |= {setting.m4: setting.name for setting in SETTINGS}
+    names |= {other: names.get(name, name) for other, name in _SAME.items()}
+    # sendmail does not tell upper from lower case in the names of options.
+    options = {name.lower(): name for name in names.values()}
+    options |= {other.lower(): name for other, name in _SAME.items()}
     for line, content in enumerate(read_text(path, "settings of sendmail").splitlines(), 1):
         place = f"{path}:{line}"
         if content.startswith(("#", "dnl")):
             continue
         if option := _OPTION.match(content):
-            files.values[option[1]] = Value(option[2].strip(), place)
+            name = options.get(option[1].lower(), option[1])
+            files.values[name] = Value(option[2].strip(), place)
         elif content.startswith("O ") and "=" in content:
             raise InputError(f"{place}: {content[:60]!r}, expected O Name=value")
         for name, value in _DEFINE.findall(content):
             if name in names:
                 files.values[names[name]] = Value(value.strip(), place)
+        files.features.update(_FEATURE.findall(content))
         if group := _GROUP.match(content):
             files.groups[group[1] or group[2]] = Value(group[3], place)
 
 
-def _advised(now: Policy, plan: Policy, providers: Providers) -> Iterator[Advice]:
+def _advised(
+    features: set[str], now: Policy, plan: Policy, providers: Providers
+) -> Iterator[Advice]:
     split = plan["split"]
+    # `queuegroup` looks into the access map.
+    needed = [] if "access_db" in features else ["FEATURE(`access_db')dnl"]
+    grouped = [*needed, "FEATURE(`queuegroup')dnl"] if "queuegroup" not in features else []
     if split != now["split"]:
         size = 1 if split["kind"] == "each" else split.get("size", UNLIMITED)
-        group = f"QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r={size}')dnl"
-        yield advice("split", _FILE, group)
-    for setting, value in differing(SETTINGS, now, plan):
+        # All mail is of this group that the access map gives no other one.
+        all_mail = "FEATURE(`queuegroup', `list')dnl"
+        yield advice("split", _FILE, *needed, all_mail, _group("list", f"r={size}"))
+        grouped = []
+        yield advice("split", _SHELL, *_commands("list"))
+    for setting, value, lower in differing(SETTINGS, now, plan):
         line = f"define(`{setting.m4}', `{setting.text(value)}')dnl"
-        yield advice(setting.parts[0], _FILE, line)
+        yield advice(setting.parts[0], _FILE, line, lower=lower)
     for share in changed_shares(now, plan, providers):
-        lines = ["FEATURE(`queuegroup')dnl"]
-        if "sessions" in share.limits:
-            queue = f"P=/var/spool/mqueue/{share.name}*, F=f, R={share.limits['sessions']}"
-            lines.append(f"QUEUE_GROUP(`{share.name}', `{queue}')dnl")
-        if "per_minute" in share.limits:
-            lines.append(f"dnl no option: {share.limits['per_minute']} transactions a minute")
-        yield advice("domain", _FILE, *lines)
+        sessions = share.limits.get("sessions")
+        if sessions is None:
+            continue
+        group = _group(share.name, f"R={sessions}")
+        yield advice("domain", _FILE, *grouped, group)
         mapped = [f"QGRP:{domain} {share.name}" for domain in share.domains]
-        yield advice("domain", "the access map", *mapped)
+        yield advice("domain", _ACCESS, *mapped)
+        commands = _commands(share.name)
+        yield advice("domain", _SHELL, *commands, f"makemap hash {_ACCESS} < {_ACCESS}")
+
+
+def _group(name: str, limit: str) -> str:
+    """The line of a queue group."""
+    return f"QUEUE_GROUP(`{name}', `P={_SPOOL}/{name}, F=f, {limit}')dnl"
+
+
+def _commands(name: str) -> tuple[str, ...]:
+    """What makes the directory of a queue group."""
+    return (f"mkdir -m 700 {_SPOOL}/{name}",)

@@ -19,10 +19,14 @@ UNLIMITED = 1_000_000
 # The model and our server have no longer lifetime, and no shorter time-out.
 _LONGEST_S = 90 * 86_400
 _SHORTEST = "1ms"
+_TIMEOUTS, _WAITS = "timeouts.", "retry."
+# An error shows so much of a value.
+_SHOWN = 60
 # Of a domain's limits in a resolved policy.
 _DOMAIN, _NOTHING = "domain", "none"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-_TIME = re.compile(r"(?:\d+[smhdw]?\s*)+", re.IGNORECASE)
+# Each number but the last has a letter, so there is one way to read a text.
+_TIME = re.compile(r"(?:\d{1,9}[smhdw]\s*)*(?:\d{1,9})?", re.IGNORECASE)
 _TERM = re.compile(r"(\d+)([smhdw]?)", re.IGNORECASE)
 
 
@@ -32,6 +36,11 @@ class Value:
 
     text: str
     place: str
+
+    def said(self, name: str) -> str:
+        """The place, the name and the value, as a message has them."""
+        said = f"{name} = {self.text[:_SHOWN]}"
+        return f"{self.place}: {said}" if self.place else said
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,11 @@ class Setting:
         found = value or Value(self.default, "")
         if self.unit:
             seconds = min(time_s(self.name, found, self.unit), _LONGEST_S)
+            # A time-out of zero never ends.
+            if not seconds and self.parts[0].startswith(_TIMEOUTS):
+                seconds = _LONGEST_S
+            elif not seconds and self.parts[0].startswith(_WAITS):
+                seconds = 1
             return f"{seconds}s" if seconds else _SHORTEST
         return number(self.name, found) or UNLIMITED
 
@@ -87,6 +101,8 @@ class Server:
             each provider.
         more: values that a search tries of parts that are no setting by themselves.
         provider_limits: the limits of a provider that it can keep.
+        keepable: the highest rate a minute that it can keep and that is at most another one;
+            None where it can keep none.
     """
 
     mailer: str
@@ -97,6 +113,7 @@ class Server:
     advise: Callable[[Policy, Policy, Providers], Iterator[Advice]]
     more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     provider_limits: Sequence[str] = ("sessions", "per_minute")
+    keepable: Callable[[int], int | None] = lambda per_minute: per_minute
 
     def tries(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Parts that a search may change, and the changes that it tries of each."""
@@ -118,8 +135,9 @@ def number(name: str, value: Value) -> int:
     Raises:
         InputError: the file has something else.
     """
-    if not value.text.isdecimal() or int(value.text) > UNLIMITED:
-        raise InputError(f"{value.place}: {name} = {value.text}, expected a whole number")
+    if not re.fullmatch(r"\d{1,9}", value.text) or int(value.text) > UNLIMITED:
+        expected = f"expected a whole number, at most {UNLIMITED:,}"
+        raise InputError(f"{value.said(name)}, {expected}")
     return int(value.text)
 
 
@@ -129,10 +147,14 @@ def time_s(name: str, value: Value, unit: str) -> int:
     Raises:
         InputError: the file has something else.
     """
-    if _TIME.fullmatch(value.text) is None:
-        raise InputError(f"{value.place}: {name} = {value.text}, expected a time such as 300s")
+    if not value.text or _TIME.fullmatch(value.text) is None:
+        raise InputError(f"{value.said(name)}, expected a time such as 300s")
     terms = _TERM.findall(value.text.lower())
     return sum(int(digits) * _UNITS[letter or unit] for digits, letter in terms)
+
+
+def no_rate(_per_minute: int) -> None:
+    """The highest rate that a mailer without limits on rates can keep."""
 
 
 def whole_seconds(time: Any) -> int:
@@ -173,12 +195,21 @@ def read(
 
 def differing(
     settings: Iterable[Setting], now: Policy, plan: Policy
-) -> Iterable[tuple[Setting, Any]]:
-    """The settings that differ between two policies, and their values in the second one."""
+) -> Iterable[tuple[Setting, Any, bool | None]]:
+    """The settings that differ, their values in the second policy, and whether these are lower."""
     for setting in settings:
         old, new = (get(policy, setting.parts[0]) for policy in (now, plan))
         if new is not None and new != old:
-            yield setting, new
+            yield setting, new, is_lower(old, new)
+
+
+def is_lower(old: Any, new: Any) -> bool | None:
+    """Whether a number or a time of a policy becomes lower; None where it is neither."""
+    if isinstance(old, int) and isinstance(new, int):
+        return new < old
+    if isinstance(old, str) and isinstance(new, str) and old[:1].isdecimal():
+        return quantity(new) < quantity(old)
+    return None
 
 
 @dataclass(frozen=True)
@@ -189,13 +220,11 @@ class Share:
         name: what a mailer may call them.
         domains: which.
         limits: their limits, as a policy has them.
-        is_provider: whether one provider has all of them.
     """
 
     name: str
     domains: Sequence[str]
     limits: Mapping[str, Any]
-    is_provider: bool
 
 
 def changed_shares(now: Policy, plan: Policy, providers: Providers) -> Iterator[Share]:
@@ -205,4 +234,4 @@ def changed_shares(now: Policy, plan: Policy, providers: Providers) -> Iterator[
         domains = [name] if by == _DOMAIN else providers.get(name, ())
         if table not in now[_DOMAIN] and domains:
             limits = {key: value for key, value in table.items() if value != _NOTHING}
-            yield Share(f"{by}{nth}", domains, limits, by != _DOMAIN)
+            yield Share(f"{by}{nth}", domains, limits)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn._internal.formats import toml_value
 from sojourn.mail.mailer.effects import Advice, advice
-from sojourn.mail.mailer.setting import Policy, Providers, Server
+from sojourn.mail.mailer.setting import Policy, Providers, Server, is_lower
 from sojourn.mail.plan.policy import given
 
 NAME = "sojourn"
@@ -44,11 +44,13 @@ def _advised(now: Policy, plan: Policy, _providers: Providers) -> Iterator[Advic
         if part == _LIMITS:
             yield from _limits(now[part], value)
         elif value != now[part]:
-            yield advice(part, "settings.toml", f"{part} = {toml_value(value)}")
+            lower = is_lower(now[part], value)
+            yield advice(part, "settings.toml", f"{part} = {toml_value(value)}", lower=lower)
 
 
 def _limits(now: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[Advice]:
     for name, value in plan.items():
         if value != now[name]:
             part = f"{_LIMITS}.{name}"
-            yield advice(part, "settings.toml", f"{part} = {value}")
+            lower = is_lower(now[name], value)
+            yield advice(part, "settings.toml", f"{part} = {toml_value(value)}", lower=lower)
