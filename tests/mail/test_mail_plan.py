@@ -290,9 +290,16 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
         ),
         (
             ["world.csv", "--mailer", "exim", "--rule", "a.b=1"],
-            "a.b: exim has no limit of a domain",
+            "a.b: exim has no setting for sessions = 1",
         ),
-        (["world.csv", "--mailer", "sendmail", "--rule", "a.b=1/min"], "a domain's per_minute"),
+        (
+            ["world.csv", "--mailer", "sendmail", "--rule", "a.b=1/min"],
+            "a.b: sendmail has no setting for per_minute = 1",
+        ),
+        (
+            ["world.csv", "--mailer", "postfix", "--rule", "a.b=61/min"],
+            "a.b: postfix has no setting for per_minute = 61",
+        ),
         (
             ["world.csv", "--mailer", "postfix", "--memory", "9GB"],
             "--memory: the memory of a session",

@@ -38,7 +38,7 @@ fn every_policy_is_selected_by_its_name() {
     }
     assert_eq!(names(SplitKind::entries(), SplitKind::name), 5);
     assert_eq!(names(OrderKind::entries(), OrderKind::name), 3);
-    assert_eq!(names(TimeoutsKind::entries(), TimeoutsKind::name), 5);
+    assert_eq!(names(TimeoutsKind::entries(), TimeoutsKind::name), 6);
     assert_eq!(names(CheckpointKind::entries(), CheckpointKind::name), 3);
     assert_eq!(names(RetryKind::entries(), RetryKind::name), 3);
 }

@@ -114,9 +114,10 @@ def _check(request: Request, server: Server) -> None:
         if most is not None and not server.has(f"limits.{name}"):
             raise InputError(f"--{name} {most}: {server.mailer} has no such limit")
     for rule in request.rules:
-        if rule.limit not in server.provider_limits:
+        if rule.kept_by(server) is None:
             raise InputError(
-                f"--rule {rule.domain}: {server.mailer} has no limit of a domain's {rule.limit}"
+                f"--rule {rule.domain}: {server.mailer} has no setting for {rule.limit} ="
+                f" {rule.most}"
             )
     if request.memory_bytes is not None and server.mailer != own.NAME:
         raise InputError(f"--memory: the memory of a session of {server.mailer} is not known")
@@ -171,5 +172,5 @@ def _limits(request: Request, scenario: Scenario, server: Server) -> Limits:
         most["destination"],
         request.most["network"],
         request.most["recipients"],
-        request.rules,
+        tuple(kept for rule in request.rules if (kept := rule.kept_by(server)) is not None),
     )

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn._core import mail_address
 from sojourn._internal.errors import InputError
+from sojourn.mail.mailer.setting import Server
 
+RATE = "per_minute"
 _NAME = "name"
 _BY = "by"
 _NOTHING = "none"
@@ -31,6 +33,13 @@ class Rule:
     most: int
     by: str = _DOMAIN
 
+    def kept_by(self, server: Server) -> "Rule | None":
+        """The rule as a mailer can keep it: its rate may be lower. None where it cannot."""
+        if self.limit not in server.provider_limits:
+            return None
+        most = server.keepable(self.most) if self.limit == RATE else self.most
+        return None if most is None else replace(self, most=most)
+
 
 def parse(option: str, given: str) -> Rule:
     """What an option was given: `big.example=2`, `big.example=60/min`.
@@ -45,7 +54,7 @@ def parse(option: str, given: str) -> Rule:
             f"{option} {given!r}: expected a domain and its sessions, like big.example=2, or "
             "transactions a minute, like big.example=60/min"
         )
-    return Rule(domain.lower(), "per_minute" if found[2] else "sessions", int(found[1]))
+    return Rule(domain.lower(), RATE if found[2] else "sessions", int(found[1]))
 
 
 def kept(there: Sequence[dict[str, Any]], rules: Sequence[Rule]) -> list[dict[str, Any]]:

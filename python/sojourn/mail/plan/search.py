@@ -18,7 +18,7 @@ from sojourn.mail.mailer import Server, get
 from sojourn.mail.plan import own, rules
 from sojourn.mail.plan.policy import Policy, changed
 from sojourn.mail.plan.predict import PERCENTILES, Predicted, Scenario, sooner
-from sojourn.mail.plan.rules import Rule
+from sojourn.mail.plan.rules import RATE, Rule
 
 REPLICATIONS = 5
 _ROUNDS = 3
@@ -179,14 +179,7 @@ class Search:
         together = 1 if policy[_SPLIT]["kind"] == "each" else policy["limits"]["recipients"]
         each = [({"kind": "each"}, 1)] if _SPLIT in self.server.more else []
         for split, most in (*each, (policy[_SPLIT], together)):
-            below = [
-                replace(rule, most=max(1, int(rule.most * _BELOW / most)))
-                if rule.limit == "per_minute"
-                else rule
-                for rule in self.scenario.world.limits
-                if rule.limit in self.server.provider_limits
-            ]
-            kept = rules.kept(policy[_DOMAIN], below)
+            kept = rules.kept(policy[_DOMAIN], [*self._below(most)])
             if kept == policy[_DOMAIN]:
                 continue
             other = changed(policy, {_SPLIT: split, _DOMAIN: kept})
@@ -196,6 +189,14 @@ class Search:
                     self._note(_SPLIT, toml_value(split), other, steps)
                 policy = other
         return policy
+
+    def _below(self, recipients: int) -> Iterator[Rule]:
+        """The limits of providers that the mailer can keep, rates a little lower."""
+        for rule in self.scenario.world.limits:
+            most = max(1, int(rule.most * _BELOW / recipients)) if rule.limit == RATE else rule.most
+            kept = replace(rule, most=most).kept_by(self.server)
+            if kept is not None:
+                yield kept
 
     def _fewer_sessions(self, policy: Policy, steps: list[Step]) -> Policy:
         """The policy with the fewest sessions, halved again and again, that do no harm."""
