@@ -69,7 +69,10 @@ def test_postfix_without_files_has_its_defaults():
     assert server.source.startswith("the defaults of Postfix 3.7")
 
 
-@pytest.mark.skipif(shutil.which("postconf") is None, reason="no postconf (Debian's postfix)")
+@pytest.mark.skipif(
+    shutil.which("postconf") is None,
+    reason="postconf is not installed: `make programs` does it, with postfix",
+)
 def test_defaults_are_those_of_postconf():
     known = subprocess.run(["postconf", "-d"], capture_output=True, text=True, check=True).stdout
     parted = (line.partition(" =") for line in known.splitlines())

@@ -18,7 +18,7 @@ pub(super) struct DeliveryRecorder {
     pub(super) list: Vec<(Address, u32)>,
     sender: Address,
     mailings: Vec<Mailing>,
-    /// Where the deliveries of each message begin, and where those of the last one end.
+    /// The place of each message's first delivery, then the place after the last delivery.
     firsts: Vec<usize>,
     pub(super) messages: Vec<Message>,
     /// By message and its recipients; empty if they are not kept.
@@ -128,8 +128,8 @@ impl DeliveryRecorder {
         self.firsts[self.mailings.len()]
     }
 
-    /// Of each delivery from the `warmup`-th message on: its place, its message, and that of its
-    /// recipient in the list.
+    /// For each delivery from the `warmup`-th message on: its place, its message, and its
+    /// recipient's place in the list.
     pub(super) fn places(&self, warmup: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         let of_message = move |message: usize| {
             let first = self.firsts[message];

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn._core import mail_address
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text
 from sojourn.mail.mailer.postfix_files import SMTP, Files, lines
-from sojourn.mail.mailer.setting import UNLIMITED, Value, number, time_s
+from sojourn.mail.mailer.setting import UNLIMITED, Value, is_domain, number, time_s
 
 _KINDS = ("texthash", "hash", "lmdb", "cdb", "btree", "dbm")
 _INLINE = re.compile(r"inline:\{(.*)\}", re.DOTALL)
@@ -114,7 +113,7 @@ def limits(files: Files, known: Maps) -> tuple[list[dict[str, Any]], list[str]]:
         if service is None or service.program != SMTP or not whole:
             lacking[f"{target.place}: transport_maps: {domain} {target.text}"] = None
             continue
-        if not _is_domain(domain):
+        if not is_domain(domain):
             raise InputError(f"{target.place}: {domain[:60]!r}, expected a domain")
         tables.append({"name": domain, **_own(files, transport)})
         lacking |= dict.fromkeys(_lacking(files, transport, len(known.domains(transport)) > 1))
@@ -170,14 +169,6 @@ def _delays(files: Files, transport: str) -> Iterator[tuple[str, int]]:
 def _recipients(files: Files, transport: str) -> int:
     name = f"{transport}_destination_recipient_limit"
     return number(name, files.found(name))
-
-
-def _is_domain(domain: str) -> bool:
-    try:
-        mail_address(f"x@{domain}")
-    except ValueError:
-        return False
-    return True
 
 
 def _is_file(path: Path) -> bool:

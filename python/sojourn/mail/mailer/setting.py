@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sojourn._core import quantity
+from sojourn._core import mail_address, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S
 from sojourn.mail.mailer.effects import Advice
@@ -160,6 +160,15 @@ def no_rate(_per_minute: int) -> None:
 def whole_seconds(time: Any) -> int:
     """A policy's time in whole seconds, at least one."""
     return max(1, round(quantity(str(time)) / PS_PER_S))
+
+
+def is_domain(name: str) -> bool:
+    """Whether a name may stand behind the `@` of an address."""
+    try:
+        mail_address(f"x@{name}")
+    except ValueError:
+        return False
+    return True
 
 
 def put(policy: Policy, part: str, value: Any) -> None:

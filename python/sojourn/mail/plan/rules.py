@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sojourn._core import mail_address
 from sojourn._internal.errors import InputError
-from sojourn.mail.mailer.setting import Server
+from sojourn.mail.mailer.setting import Server, is_domain
 
 RATE = "per_minute"
 _NAME = "name"
@@ -49,7 +48,7 @@ def parse(option: str, given: str) -> Rule:
     """
     domain, _, number = given.strip().rpartition("=")
     found = _NUMBER.fullmatch(number.strip())
-    if found is None or not _is_domain(domain):
+    if found is None or not is_domain(domain):
         raise InputError(
             f"{option} {given!r}: expected a domain and its sessions, like big.example=2, or "
             "transactions a minute, like big.example=60/min"
@@ -72,11 +71,3 @@ def kept(there: Sequence[dict[str, Any]], rules: Sequence[Rule]) -> list[dict[st
         table = domains.setdefault((rule.by, rule.domain), {_NAME: rule.domain, **kind})
         table[rule.limit] = min(rule.most, table.get(rule.limit, rule.most))
     return list(domains.values())
-
-
-def _is_domain(domain: str) -> bool:
-    try:
-        mail_address(f"x@{domain}")
-    except ValueError:
-        return False
-    return True

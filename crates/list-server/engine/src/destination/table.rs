@@ -50,7 +50,7 @@ impl IndexMut<DestinationId> for Destinations {
 }
 
 impl crate::Engine {
-    /// Recipients whose end is not on stable storage yet, including those of offered messages.
+    /// Recipients whose end is not on stable storage yet, also the recipients of offered messages.
     pub fn waiting(&self) -> u64 {
         self.destinations.recipients
     }

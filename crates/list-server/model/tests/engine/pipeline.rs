@@ -68,7 +68,7 @@ fn ten_transactions_take_one_round_trip_where_they_go_out_whole() {
 }
 
 /// By when 95 in 100 have their messages: a list of 400 domains, as many subscribers each as Zipf's
-/// law gives 2,000. The ten largest are at providers that allow so many sessions.
+/// law gives 2,000. The ten largest are at providers that have a limit on sessions.
 fn until(config: Config, messages: u64, allowed: u32, chunking: bool) -> f64 {
     let mut world = World::new(config, 1);
     let mut list = Vec::new();
