@@ -17,7 +17,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test lint house fmt build wheel bench kernel-queues instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test test-full lint house fmt build wheel bench kernel-queues instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -33,9 +33,16 @@ programs: ## the real programs that tests start, from Debian's packages and npm'
 	@if command -v npm >/dev/null; then npm install --silent --prefix .tools $(MAILAUTH); \
 		else echo "npm is missing: the test that verifies signatures with mailauth is skipped"; fi
 
-test: build $(BIN)/installed ## every test: cargo's first, pytest's last
+test: build $(BIN)/installed ## every test, properties with a quarter of their cases: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone"
+	$(BIN)/pytest -m alone
+
+test-full: export PROPTEST_CASES := 256
+test-full: export PROPTEST_RNG_SEED := $(shell date +%s)
+test-full: ## every test, properties with all of their cases and another seed each time: an hour
+	@echo "PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED)"
+	$(MAKE) test
 
 lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, imports, the stub, Rust's docs, house; warnings are errors
 	$(CARGO) fmt --all --check
@@ -48,7 +55,7 @@ lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, imports, the stub, 
 	$(BIN)/lint-imports --no-cache
 	$(MAKE) house
 
-house: $(BIN)/installed ## the rules of tools/house.py: sizes, circles, borders, words
+house: $(BIN)/installed ## the rules of tools/house.py: files that import each other, borders, second places of a fact
 	$(BIN)/python tools/house.py
 
 fmt: $(BIN)/installed ## format Rust and Python

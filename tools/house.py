@@ -1,37 +1,21 @@
-"""What a command can tell of the order in this repository: `make house`.
+"""The borders of this repository that a command can see: `make house`.
 
-Each rule has a list of what offends against it today, in house.toml, which may only get shorter:
-the command fails at an offence that is not in the list, and at an entry that offends no more. Words
-have ceilings, in words.toml, which hold exactly, so that each may only fall; what remains has its
-reason there.
+How long a function or a file may be is left to clippy, to ruff and to who reads it.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
 import subprocess
 import sys
-import tokenize
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 RUST = sorted(ROOT.glob("crates/**/src/**/*.rs"))
 PYTHON = sorted((ROOT / "python/sojourn").rglob("*.py"))
-DOCS = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    # Decisions are left as they were written, and reference/parts is made of docstrings.
-    *(
-        page
-        for page in sorted((ROOT / "docs").rglob("*.md"))
-        if not {"decisions", "parts"} & set(page.parts)
-    ),
-]
 
 # Folders of a crate, folders above them that they do not use, and what of these they may use.
 BORDERS = [
@@ -54,97 +38,21 @@ BORDERS = [
     ),
 ]
 
-# Types that know all parts of a crate, and how many files may have methods of theirs.
-SPREAD = [("crates/list-server/engine/src", "Engine", 3)]
-
 # The crate of studies, and its files that may name a model: the list, and a command for one model.
 STUDY = "crates/study/src"
 NAMES_MODELS = {"model", "fabric_estimate"}
 
-LONGEST_FUNCTION = 70
-RUST_LINES = (40, 450)
-PYTHON_LINES = (30, 350)
-MOST_FILES = 18
-MOST_IN_PACKAGE = 21
-
 # Comments and literals of Rust, in that order: a literal may contain the beginning of a comment.
 _RUST_TOKEN = re.compile(
-    r"(?P<comment>//[^\n]*|/\*.*?\*/)"
-    r'|(?P<literal>r(?P<fence>#*)".*?"(?P=fence)|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\\\'])\')',
+    r"(//[^\n]*|/\*.*?\*/)"
+    r'|(r(?P<fence>#*)".*?"(?P=fence)|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\\\'])\')',
     re.DOTALL,
 )
-# Folders whose `mod` has one of these have a file for each variant, however short.
-_LISTS = re.compile(r"variants!|queues!|transports!|MAILERS|FAULTS")
 
 
 def name(path: Path) -> str:
     """The path from the root of the repository."""
     return path.relative_to(ROOT).as_posix()
-
-
-def lines(path: Path) -> int:
-    """How many lines a file has."""
-    return len(path.read_text().splitlines())
-
-
-# Sizes
-
-
-def long_functions() -> Iterator[str]:
-    """Python's; clippy counts those of Rust."""
-    for path in PYTHON:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            if (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION:
-                yield f"{name(path)}: {node.name}"
-
-
-def long_files() -> Iterator[str]:
-    """Files with more lines than are read at one sitting."""
-    for paths, (_, most) in ((RUST, RUST_LINES), (PYTHON, PYTHON_LINES)):
-        yield from (name(path) for path in paths if lines(path) > most)
-
-
-def short_files() -> Iterator[str]:
-    """Files with fewer lines than it takes to look for them; not variants, commands, examples."""
-    for path in RUST:
-        if path.stem not in ("lib", "mod") and lines(path) < RUST_LINES[0] and not is_variant(path):
-            yield name(path)
-    for path in PYTHON:
-        is_own = path.stem == "__init__" or {"cli", "examples"} & {*path.parts}
-        if not is_own and lines(path) < PYTHON_LINES[0]:
-            yield name(path)
-
-
-def is_variant(path: Path) -> bool:
-    """Whether the folder of `path` has a list of variants that names it."""
-    parent = path.parent / "mod.rs"
-    text = parent.read_text() if parent.exists() else ""
-    return bool(_LISTS.search(text)) and re.search(rf"\b{path.stem}\b", text) is not None
-
-
-def spread_types() -> Iterator[str]:
-    """Types whose methods stand in more files than they may."""
-    for src, kind, most in SPREAD:
-        of_kind = re.compile(rf"^impl {kind}\b", re.MULTILINE)
-        files = [path for path in RUST if path.is_relative_to(ROOT / src)]
-        if sum(bool(of_kind.search(path.read_text())) for path in files) > most:
-            yield f"{src}: {kind}"
-
-
-def full_folders() -> Iterator[str]:
-    """Folders with more files than are seen at a glance, but for those of variants."""
-    folders = {path.parent for path in (*RUST, *PYTHON)}
-    for folder in sorted(folders):
-        files = [path for path in folder.iterdir() if path.suffix in (".rs", ".py")]
-        others = [path for path in files if path.stem != "mod" and not is_variant(path)]
-        if len(files) > MOST_FILES and others:
-            yield name(folder)
-    package = ROOT / "python/sojourn"
-    entries = [entry for entry in package.iterdir() if entry.suffix in ("", ".py", ".pyi")]
-    if len([entry for entry in entries if entry.name != "__pycache__"]) > MOST_IN_PACKAGE:
-        yield f"{name(package)}: entries"
 
 
 # Circles
@@ -165,7 +73,7 @@ def rust_imports(src: Path) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for own, path in modules.items():
         text = re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", path.read_text())[0]
-        code = _RUST_TOKEN.sub(" ", text)
+        code = rust_code(text)
         above = own.split("::")[:-1] if path.stem not in ("lib", "mod") else own.split("::")
         used = set()
         for tree in re.findall(r"\buse ((?:crate|super|self)::[^;]+);", code):
@@ -226,6 +134,11 @@ def python_imports() -> dict[str, set[str]]:
                 used |= (inside & set(modules)) or {node.module}
         graph[own] = {to for to in used & set(modules) if to not in (own, "sojourn")}
     return graph
+
+
+def rust_code(text: str) -> str:
+    """Rust's `text` without its comments and literals."""
+    return _RUST_TOKEN.sub(" ", text)
 
 
 def connected(graph: dict[str, set[str]]) -> Iterator[set[str]]:
@@ -300,7 +213,7 @@ def borders() -> Iterator[str]:
             if not path.is_relative_to(folder) or "tests" in path.stem:
                 continue
             own = path.relative_to(folder).with_suffix("").parts[0]
-            code = _RUST_TOKEN.sub(" ", path.read_text().split("#[cfg(test)]")[0])
+            code = rust_code(path.read_text().split("#[cfg(test)]")[0])
             trees = re.findall(r"\buse (crate::[^;]+);", code) if own in lower else []
             for used in (used for tree in trees for used in expanded(tree)):
                 _, first, *rest = used.split("::")
@@ -312,7 +225,7 @@ def named_models() -> Iterator[str]:
     """Files of the crate of studies that name a model's crate and may not."""
     for path in RUST:
         if path.is_relative_to(ROOT / STUDY) and path.stem not in NAMES_MODELS:
-            code = _RUST_TOKEN.sub(" ", path.read_text())
+            code = rust_code(path.read_text())
             for crate in sorted({*re.findall(r"\bsojourn_(?!core\b)\w+", code)}):
                 yield f"{name(path)}: {crate}"
 
@@ -330,97 +243,16 @@ def second_places() -> Iterator[str]:
             yield f"{name(path)}: -1 for null"
 
 
-# Words
-
-
-def rust_text(text: str, where: str) -> str:
-    """What of Rust's `text` is comments, or names."""
-    if where == "comments":
-        return "\n".join(found["comment"] or "" for found in _RUST_TOKEN.finditer(text))
-    if where == "code":
-        return text
-    return _RUST_TOKEN.sub(" ", text) if where == "names" else ""
-
-
-def python_text(text: str, where: str) -> str:
-    """What of Python's `text` is comments and docstrings, or names."""
-    if where == "names":
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        return " ".join(token.string for token in tokens if token.type == tokenize.NAME)
-    if where != "comments":
-        return ""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found = [token.string for token in tokens if token.type == tokenize.COMMENT]
-    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
-    return "\n".join([*found, *(ast.get_docstring(node) or "" for node in nodes)])
-
-
-def page_text(text: str, where: str) -> str:
-    """What of a page is text, without its examples."""
-    return re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.S | re.M) if where == "docs" else ""
-
-
-def words() -> Iterator[str]:
-    """What is said against words.toml."""
-    of = {"rust": (rust_text, RUST), "python": (python_text, PYTHON), "docs": (page_text, DOCS)}
-    texts = {
-        (place, where): [text_of(path.read_text(), where) for path in paths]
-        for place, (text_of, paths) in of.items()
-        for where in ("comments", "names", "code", "docs")
-    }
-    for word in tomllib.loads((ROOT / "tools/words.toml").read_text())["word"]:
-        pattern = re.compile(word["pattern"], re.MULTILINE)
-        for place, (_, paths) in of.items():
-            looked_at = [
-                text
-                for where in word["where"]
-                for path, text in zip(paths, texts[place, where], strict=True)
-                if name(path).startswith(word.get("under", ""))
-            ]
-            found = sum(len(pattern.findall(text)) for text in looked_at)
-            ceiling = word.get(place, 0)
-            if ceiling and "reason" not in word:
-                yield f"{place} may have {word['pattern']}: expected a reason in tools/words.toml"
-            if found > ceiling:
-                much = f"{found} times, {ceiling} at most"
-                yield f"{place} has {word['pattern']} {much}: say {word['say']}"
-            elif found < ceiling:
-                yield f"{place} has {word['pattern']} {found} times: lower the ceiling of {ceiling}"
-
-
-RULES = {
-    "long_functions": (long_functions, f"a function has at most {LONGEST_FUNCTION} lines"),
-    "long_files": (long_files, "a file is longer than one sitting: cut it by its subjects"),
-    "short_files": (short_files, "a file is too short to be found: merge it with what it serves"),
-    "spread_types": (
-        spread_types,
-        "a type has methods in too many files: what needs one part of it is a method of that part",
-    ),
-    "full_folders": (
-        full_folders,
-        f"a folder has at most {MOST_FILES} files: group them by subject",
-    ),
-    "circles": (circles, "files import each other: move what both need below them"),
-    "crate_edges": (
+RULES = [
+    (circles, "files import each other: move what both need below them"),
+    (
         crate_edges,
         "a crate uses another than the page says: is it below? `tools/house.py --table` prints it",
     ),
-    "borders": (borders, "a folder uses one above it: move what it needs down"),
-    "named_models": (
-        named_models,
-        "a study names a model: what it needs belongs to the trait Model of core",
-    ),
-    "second_places": (second_places, "a fact has one place: use it"),
-}
-
-
-def offences(rule: str, found: set[str], listed: set[str]) -> Iterator[str]:
-    """What is said against a rule: what is found and not listed, and the other way round."""
-    for offence in sorted(found - listed):
-        yield f"{rule}: {offence}: {RULES[rule][1]}"
-    for entry in sorted(listed - found):
-        yield f"{rule}: {entry} offends no more: take it out of tools/house.toml"
+    (borders, "a folder uses one above it: move what it needs down"),
+    (named_models, "a study names a model: what it needs belongs to the trait Model of core"),
+    (second_places, "a fact has one place: use it"),
+]
 
 
 def main() -> int:
@@ -428,12 +260,8 @@ def main() -> int:
     if "--table" in sys.argv:
         sys.stdout.write(crate_table(*crates()))
         return 0
-    listed = tomllib.loads((ROOT / "tools/house.toml").read_text())
-    said = [*words()]
-    for rule, (find, _) in RULES.items():
-        said += offences(rule, set(find()), set(listed.get(rule, [])))
-    for line in said:
-        sys.stderr.write(f"{line}\n")
+    said = [f"{found}: {why}\n" for find, why in RULES for found in sorted({*find()})]
+    sys.stderr.writelines(said)
     return 1 if said else 0
 
 

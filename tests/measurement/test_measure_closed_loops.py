@@ -179,7 +179,7 @@ def test_time_to_think_is_that_of_each_request(command, study, disk, tmp_path):
     assert result.code == 0
     rows = sojourn.load(tmp_path / "m").rows
     arrived, took = (rows[f"{name}_ps"].to_numpy() for name in ("arrived", "sojourn"))
-    # Each of the three loops has one turn less than requests, and a turn is an answer and a thought.
+    # Each of the three loops has one turn less than requests: a turn is an answer and a thought.
     turns = arrived.size - 3
     turn = 3 * (arrived[-1] - arrived[0]) / turns
     assert turn > np.sort(took)[:turns].mean() + 5e9

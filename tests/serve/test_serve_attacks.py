@@ -1,5 +1,6 @@
 """`sojourn mail serve` under attack: relays, injections, smuggling, clients that never end."""
 
+import resource
 import socket
 import ssl
 import time
@@ -276,3 +277,19 @@ def test_a_report_on_everybody_is_read_in_time(server):
     server.stop()
     assert "suspended: " not in server.log.read_text("utf-8")
     assert sojourn("mail", "list", server.config).stdout == "no mail came back\n"
+
+
+def test_a_process_that_may_open_no_more_files_says_so_once(server, stack):
+    with server.trusted():
+        pass  # what the first connection opens stays open
+    files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files, files))
+    why = "no connection can be accepted: Too many open files"
+    waiting = [
+        stack.enter_context(socket.create_connection(server.ports[0], PATIENCE_S)) for _ in range(3)
+    ]
+    server.await_log(why)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
+    for client in waiting:
+        assert Wire(client).hear().startswith(b"220 ")
+    assert server.log.read_text("utf-8").count(why) == 1

@@ -1,8 +1,8 @@
 //! The calendar against a slow and obvious one: a list sorted by (time, order of scheduling).
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::{Calendar, Span, Time};
+use sojourn_properties::cases;
 
 #[derive(Default)]
 struct Sorted {
@@ -28,18 +28,8 @@ fn at(ps: u64) -> Time {
     Time::from_ps(ps)
 }
 
-/// The same cases each time.
-fn cases() -> ProptestConfig {
-    ProptestConfig {
-        cases: 500,
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(500))]
 
     /// Some(delay): schedule that far ahead; None: pop. Short delays make many equal times.
     #[test]

@@ -1,18 +1,8 @@
 //! Empirical distributions and size tables: what they promise on any table, what they refuse.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::{Distribution, Empirical, Reading, SizeTable, Streams, Unit};
-
-/// The same cases each time.
-fn cases() -> ProptestConfig {
-    ProptestConfig {
-        cases: 300,
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
+use sojourn_properties::cases;
 
 fn readings() -> impl Strategy<Value = Reading> {
     prop::sample::select(vec![Reading::Linear, Reading::Step])
@@ -63,7 +53,7 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn the_quantile_is_the_oracle(

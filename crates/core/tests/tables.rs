@@ -1,8 +1,8 @@
 //! The text format of size tables, and that no text makes its parser panic.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::{Reading, SizeTable, Unit, Workload};
+use sojourn_properties::cases;
 
 #[test]
 fn a_table_says_its_unit_and_reading() {
@@ -215,12 +215,7 @@ fn what_a_text_looks_like_is_part_of_the_message() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 2000,
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(2000))]
 
     /// Texts that are nearly tables, and any others: read or refused, and what is read can be
     /// drawn from at both ends.

@@ -1,8 +1,8 @@
 //! Quantities as people write them, exactly, and what is refused.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::{Bytes, Frequency, Rate, Span, Time};
+use sojourn_properties::cases;
 use std::fmt::Debug;
 use std::str::FromStr;
 
@@ -153,18 +153,8 @@ fn magnitudes() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift)
 }
 
-/// The same cases each time.
-fn cases() -> ProptestConfig {
-    ProptestConfig {
-        cases: 1000,
-        rng_seed: RngSeed::Fixed(1),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn what_is_shown_reads_back(value in magnitudes(), per_second in 1e-12f64..1e12) {

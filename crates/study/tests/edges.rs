@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use sojourn_properties::cases;
 use sojourn_study::{Column, Keep, Progress, Report, Study};
 use std::fs;
 use std::path::Path;
@@ -94,7 +95,7 @@ fn sound(report: &Report) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn of_a_fabric(

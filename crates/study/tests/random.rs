@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use sojourn_properties::cases;
 use sojourn_study::Study;
 
 const QUICK: &str = include_str!("../../../papers/pfabric/websearch-quick.toml");
@@ -100,7 +101,7 @@ const OVERRIDES: [(&str, &str); 10] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(600))]
 
     /// Parts, axes and overrides in any combination: many are refused, all others are the same
     /// study once resolved.

@@ -6,6 +6,7 @@ use sojourn_array::device::Op;
 use sojourn_array::layout::{Access, AccessPlan, Layout};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Ahead, Streams};
+use sojourn_properties::cases;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn lay(layout: &Layout, op: Op, first: u64, blocks: u32, unit: u32, seed: u64) -> AccessPlan {
@@ -92,7 +93,7 @@ fn raid_5_rows_are_those_of_the_picture() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn every_block_is_at_its_place_once(

@@ -6,6 +6,7 @@ use sojourn_array::device::Op;
 use sojourn_array::layout::{AccessPlan, Layout};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Ahead, Report, Streams};
+use sojourn_properties::cases;
 
 fn disks(failed: &[u16]) -> Value {
     Value::List(failed.iter().map(|&disk| Value::Int(disk.into())).collect())
@@ -34,7 +35,7 @@ fn phases(plan: &AccessPlan) -> Vec<Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(600))]
 
     /// With one parity it is RAID 5, with two RAID 6.
     #[test]

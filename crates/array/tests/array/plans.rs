@@ -6,6 +6,7 @@ use sojourn_array::device::Op;
 use sojourn_array::layout::{Access, AccessPlan, Approach, Layout};
 use sojourn_core::Streams;
 use sojourn_core::parameters::Value;
+use sojourn_properties::cases;
 use std::collections::BTreeSet;
 
 fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> AccessPlan {
@@ -97,7 +98,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn without_parity_every_block_is_covered_once(

@@ -319,6 +319,7 @@ mod tests {
     use proptest::prelude::*;
     use sojourn_core::parameters::defaults;
     use sojourn_core::{Rate, Span};
+    use sojourn_properties::cases;
 
     const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Span::ZERO };
 
@@ -332,7 +333,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
+        #![proptest_config(cases(400))]
 
         /// On fabrics of any shape, parallel links and switches without hosts among them: a packet
         /// may leave by the ports to neighbours that are one step nearer, and by no other.

@@ -9,6 +9,7 @@ use sojourn_fabric::workload::{
     Arrivals, CsvError, Permutation, Poisson, Workload, WorkloadContext, parse_flows,
 };
 use sojourn_fabric::{Flow, Packets};
+use sojourn_properties::cases;
 
 /// The flows of `workload` on `topology`, or why not.
 fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Vec<Flow>, Refusal> {

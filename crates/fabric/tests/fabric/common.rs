@@ -1,6 +1,5 @@
 //! Builds small fabrics, runs flows over them, and reads what came out.
 
-use proptest::test_runner::Config as ProptestConfig;
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
@@ -252,9 +251,4 @@ pub(crate) fn count(n: u32) -> NonZeroU32 {
 
 pub(crate) fn gbps(n: u64) -> Rate {
     Rate::gbps(n)
-}
-
-/// So many random cases; the seed is set for the whole workspace.
-pub(crate) fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

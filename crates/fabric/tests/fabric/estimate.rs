@@ -10,6 +10,7 @@ use sojourn_fabric::flow::alone_fct;
 use sojourn_fabric::topology::{Clos, Topology};
 use sojourn_fabric::workload::{Pairs, Poisson};
 use sojourn_fabric::{Balance, Decomposition, Flow, LinkTimes, PacketScheme, Report};
+use sojourn_properties::cases;
 
 fn hashed(name: &str) -> PacketScheme {
     PacketScheme { balance: Balance::Ecmp, ..known(name) }

@@ -9,6 +9,7 @@ use sojourn_fabric::queue::QueueKind;
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};
+use sojourn_properties::cases;
 use std::fmt::Debug;
 
 /// What hosts take for a packet so that hardly two of them ever come to one switch at one moment: their

@@ -11,6 +11,7 @@ use sojourn_fabric::flow::Completion;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::workload::{Arrivals, FanIn, Queries, SizeOf, Training, parse_flows};
 use sojourn_fabric::{Balance, Decomposition, FabricCase, PacketScheme, Scheme};
+use sojourn_properties::cases;
 
 /// Hosts around one switch, over links of 10 Gb/s and 1 us: a packet alone takes 4400 ns.
 fn switch(hosts: u32) -> Lab {

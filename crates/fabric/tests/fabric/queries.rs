@@ -1,6 +1,6 @@
 //! Queries: forks that join, and what runs beside them.
 
-use crate::common::{FULL, Lab, Run, cases, count, drop_tail, known, leaf_spine, new_reno, scheme};
+use crate::common::{FULL, Lab, Run, count, drop_tail, known, leaf_spine, new_reno, scheme};
 use crate::witness::watch;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value, defaults};
@@ -12,6 +12,7 @@ use sojourn_fabric::workload::{
     Arrivals, FanIn, LoadOf, Poisson, Queries, Servers, SizeOf, When, Workload, WorkloadContext,
 };
 use sojourn_fabric::{FabricCase, Flow, Packets, Scheme};
+use sojourn_properties::cases;
 use std::collections::BTreeSet;
 
 fn some(queries: Queries) -> Workload {

@@ -45,7 +45,7 @@ pub(super) struct Recipient {
     pub(super) destination: DestinationId,
     /// Its number in the list's register.
     pub(super) subscriber: Option<NonZeroU32>,
-    pub(super) state: State,
+    state: State,
     pub(super) wish: Wish,
     /// Whether an attempt for it was made since the engine knows of it.
     pub(super) attempted: bool,
@@ -55,7 +55,7 @@ pub(super) struct Recipient {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+enum State {
     /// It stands in a parcel or waits for its time, or is held.
     Waiting,
     /// It is in a transaction.
@@ -108,8 +108,43 @@ impl Recipient {
         }
         self.refused += 1;
         self.attempted = true;
-        self.state = State::Waiting;
+        self.wait();
         (self.refused, self.first_refused)
+    }
+
+    /// Its transaction begins.
+    pub(super) fn begin(&mut self) {
+        self.state = State::InFlight;
+    }
+
+    /// It is in no transaction any more, and has to be tried again.
+    pub(super) fn wait(&mut self) {
+        self.state = State::Waiting;
+    }
+
+    /// It will never be delivered, which has to be reported.
+    pub(super) fn fail(&mut self) {
+        self.state = State::Failed;
+    }
+
+    /// It is delivered or reported, or an operator gave it up.
+    pub(super) fn end(&mut self) {
+        self.state = State::Ended;
+    }
+
+    /// Whether it is in a transaction.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.state == State::InFlight
+    }
+
+    /// Whether it failed, and was not reported.
+    pub(super) fn has_failed(&self) -> bool {
+        self.state == State::Failed
+    }
+
+    /// Whether it is at no end: it waits, is held, or is in a transaction.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Waiting | State::InFlight)
     }
 
     /// Whether it is to be sent to.
@@ -171,7 +206,7 @@ impl Message {
             if recipient.is_waiting() && recipient.attempted {
                 past.push(index);
             } else {
-                others |= recipient.is_waiting() || recipient.state == State::InFlight;
+                others |= recipient.is_waiting() || recipient.is_under_way();
             }
         }
         (past, others)
@@ -195,11 +230,11 @@ impl Message {
                     }
                 }
                 Progress::Failed(reason) => {
-                    recipient.state = State::Failed;
+                    recipient.fail();
                     found.unreported.push((index, reason));
                 }
                 Progress::Ended => {
-                    recipient.state = State::Ended;
+                    recipient.end();
                     self.open -= 1;
                     found.ended.push(recipient.destination);
                 }

@@ -6,7 +6,7 @@
 use crate::event::{Counts, Effect, Entry, MessageId, Operation, Record, Selection, Task};
 use crate::ids::{DestinationId, RecipientIndex};
 use crate::journal::Journal;
-use crate::message::{Recipient, State, Wish};
+use crate::message::{Recipient, Wish};
 use crate::moment::Moment;
 use crate::policy::split::Place;
 use crate::queue::MessageQueue;
@@ -44,16 +44,15 @@ impl Recipient {
             Operation::Release => self.wish == Wish::Hold,
             Operation::Hold | Operation::Flush | Operation::Requeue => self.wish == Wish::Send,
         };
-        let result = match self.state {
-            State::Waiting if applies => Applies::Waiting,
-            State::InFlight if applies => Applies::UnderWay,
-            _ => return Applies::No,
-        };
+        if !applies || !self.is_open() {
+            return Applies::No;
+        }
+        let result = if self.is_under_way() { Applies::UnderWay } else { Applies::Waiting };
         match (operation, result) {
             (Operation::Hold, _) => self.wish = Wish::Hold,
             (Operation::Release, _) => self.wish = Wish::Send,
             (Operation::Delete, Applies::UnderWay) => self.wish = Wish::Remove,
-            (Operation::Delete, _) => self.state = State::Ended,
+            (Operation::Delete, _) => self.end(),
             (Operation::Count | Operation::Flush | Operation::Requeue, _) => {}
         }
         result
@@ -86,7 +85,7 @@ impl MessageQueue {
                 }
                 // What is under way is deleted when it comes back; a hold has to last.
                 let lasts = matches!(operation, Operation::Hold | Operation::Release);
-                if recipient.state != State::InFlight || lasts {
+                if !recipient.is_under_way() || lasts {
                     some.push(index);
                 }
             }
@@ -147,7 +146,7 @@ impl MessageQueue {
             return false;
         }
         let recipient = self.recipient_mut(task);
-        recipient.state = State::Waiting;
+        recipient.wait();
         recipient.is_waiting()
     }
 
@@ -163,7 +162,7 @@ impl MessageQueue {
         if recipient.wish != Wish::Remove {
             return false;
         }
-        recipient.state = State::Ended;
+        recipient.end();
         let chosen = Chosen { message: task.message, recipients: [task.recipient].into() };
         chosen.note(Operation::Delete, now, journal, effects);
         true

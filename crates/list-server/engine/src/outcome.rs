@@ -8,11 +8,11 @@ use crate::event::{
 };
 use crate::ids::{DestinationId, EnvelopeId, RecipientIndex};
 use crate::journal::Waiting;
-use crate::message::{DeliveryBatch, State, Wish};
+use crate::message::{DeliveryBatch, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, RetryInput, chance};
 use crate::reason::{End, Reason, status};
-use crate::session::{Resume, Sending, Session, SessionEvent, SessionState, Transaction};
+use crate::session::{Closed, Resume, Sending, Session, SessionEvent, Transaction};
 use crate::{Engine, Moment};
 use sojourn_core::Span;
 use sojourn_smtp::client::{Output, Step, Tls, Verdict};
@@ -152,17 +152,10 @@ impl Engine {
         if session.probe {
             self.probe_ended();
         }
-        match std::mem::replace(&mut session.state, SessionState::Quitting) {
-            SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
-                self.ended_before_ready(&session, end, &reason);
-            }
-            SessionState::Sending(sending) => {
-                self.broke_off(&session, sending, end, &reason, verdicts);
-            }
-            SessionState::Idle
-            | SessionState::Answered { .. }
-            | SessionState::AwaitingStorage { .. }
-            | SessionState::Quitting => {}
+        match session.close() {
+            Closed::BeforeReady => self.ended_before_ready(&session, end, &reason),
+            Closed::Sending(sending) => self.broke_off(&session, sending, end, &reason, verdicts),
+            Closed::Between => {}
         }
         self.destinations.look_at(session.destination);
     }
@@ -308,7 +301,7 @@ impl Engine {
         self.effects.push(Effect::Note(task));
         self.journal.push(self.clock.now, Record::Delivered(task));
         let recipient = self.queue.recipient_mut(task);
-        recipient.state = State::Ended;
+        recipient.end();
         if recipient.refused > 0 {
             let after = self.clock.now.since(recipient.first_refused);
             self.destinations[recipient.destination].learn(after);
@@ -318,7 +311,7 @@ impl Engine {
 
     /// The recipient will never have it.
     fn fail(&mut self, task: Task, reason: Reason) {
-        self.queue.recipient_mut(task).state = State::Failed;
+        self.queue.recipient_mut(task).fail();
         self.journal.push(self.clock.now, Record::Failed(task, reason));
     }
 

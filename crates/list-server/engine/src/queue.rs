@@ -7,7 +7,7 @@ use crate::ids::{DestinationId, EnvelopeId, Id, RecipientIndex};
 use crate::journal::Journal;
 use crate::list::return_path::{ReturnPaths, encode_verp};
 use crate::list::token::Claim;
-use crate::message::{DeliveryBatch, Message, Recipient, State, Wish};
+use crate::message::{DeliveryBatch, Message, Recipient, Wish};
 use crate::moment::Moment;
 use crate::policy::split::{Place, together};
 use slab::Slab;
@@ -148,9 +148,9 @@ impl MessageQueue {
         let Some(known) = self.messages.get_mut(&message) else { return };
         for &recipient in recipients {
             if let Some(reported) = known.recipients.get_mut(recipient)
-                && reported.state == State::Failed
+                && reported.has_failed()
             {
-                reported.state = State::Ended;
+                reported.end();
                 journal.push(now, Record::Reported(Task { message, recipient }));
             }
         }
@@ -169,7 +169,7 @@ impl MessageQueue {
         let message = &mut self[batch.message];
         let begin = |&recipient: &RecipientIndex| {
             let recipient = &mut message.recipients[recipient];
-            recipient.state = State::InFlight;
+            recipient.begin();
             recipient.address.clone()
         };
         let recipients = batch.recipients.iter().map(begin).collect();

@@ -1,17 +1,9 @@
 //! Addresses: what is one, what is none, and that none can break out of its command.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use sojourn_properties::cases;
 use sojourn_smtp::{Address, BadAddress};
 use std::net::IpAddr;
-
-fn cases() -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
 
 #[test]
 fn addresses() {
@@ -117,7 +109,7 @@ fn is_harmless(text: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn whatever_parses_is_harmless_and_stays_itself(

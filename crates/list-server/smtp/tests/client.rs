@@ -1,7 +1,7 @@
 //! Sessions, line by line.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use sojourn_properties::cases;
 use sojourn_smtp::client::{Client, Envelope, Framing, Loss, Output, Step, Tls, Verdict};
 
 /// A session and what it said so far.
@@ -482,16 +482,8 @@ fn tls() {
     assert!(matches!(session.outputs[..], [Output::Lost(Loss::OutOfTurn, _)]));
 }
 
-fn cases() -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(256))]
 
     /// Whatever a server says, each recipient gets one verdict, and nobody is delivered who was not
     /// accepted.

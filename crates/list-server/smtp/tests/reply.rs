@@ -1,17 +1,9 @@
 //! Replies, however they are cut, and bytes that are none.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::Span;
+use sojourn_properties::cases;
 use sojourn_smtp::{BadReply, Enhanced, Reply, ReplyReader, wait_named};
-
-fn cases() -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
 
 /// All replies in `bytes`, handed over in pieces of `size`, up to the first that is bad.
 fn read(bytes: &[u8], size: usize) -> Vec<Result<Reply, BadReply>> {
@@ -107,7 +99,7 @@ fn written(reply: &Reply) -> String {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn replies_survive_any_cut(

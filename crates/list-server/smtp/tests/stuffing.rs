@@ -1,16 +1,8 @@
 //! The message on the wire, beside the obvious way to read it back.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use sojourn_properties::cases;
 use sojourn_smtp::{Canonical, Stuffer};
-
-fn cases() -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
 
 fn canonical(text: &[u8], size: usize) -> (Vec<u8>, bool) {
     let (mut canonical, mut out) = (Canonical::default(), Vec::new());
@@ -61,7 +53,7 @@ fn by_hand() {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn a_server_reads_what_was_given(text in "[ab.\r\né]{0,60}", pieces in (1usize..9, 1usize..9)) {

@@ -18,53 +18,67 @@ pub struct Repaired {
     pub copy: PathBuf,
 }
 
-/// A kind of fault in the rows: how it is found, what it is called, how it is remedied.
+/// A kind of fault in the rows of recipients.
 struct Fault {
-    /// Gives a message, a recipient's number and what stands there.
-    find: &'static str,
+    /// Which rows have it.
+    condition: &'static str,
+    /// The column that shows it.
+    column: &'static str,
     what: &'static str,
     remedy: &'static str,
+    /// The statement that remedies these rows.
     mend: &'static str,
+}
+
+impl Fault {
+    /// Gives a message, a recipient's number and what stands there.
+    fn find(&self) -> String {
+        let Fault { condition, column, .. } = self;
+        format!("SELECT message, number, {column} FROM recipient WHERE {condition}")
+    }
+
+    fn mend(&self) -> String {
+        format!("{} WHERE {}", self.mend, self.condition)
+    }
 }
 
 /// In the order in which they are mended: what one leaves, the next may find.
 const FAULTS: [Fault; 5] = [
     Fault {
-        find: "SELECT message, number, address FROM recipient
-            WHERE message NOT IN (SELECT id FROM message)",
+        condition: "message NOT IN (SELECT id FROM message)",
+        column: "address",
         what: "belongs to no message",
         remedy: "removed",
-        mend: "DELETE FROM recipient WHERE message NOT IN (SELECT id FROM message)",
+        mend: "DELETE FROM recipient",
     },
     Fault {
-        find: "SELECT message, number, state FROM recipient
-            WHERE state NOT IN ('open', 'deferred', 'failed', 'ended')",
+        condition: "state NOT IN ('open', 'deferred', 'failed', 'ended')",
+        column: "state",
         what: "is in no state there is",
         remedy: "tried again",
-        mend: "UPDATE recipient SET state = 'open'
-            WHERE state NOT IN ('open', 'deferred', 'failed', 'ended')",
+        mend: "UPDATE recipient SET state = 'open'",
     },
     Fault {
-        find: "SELECT message, number, state FROM recipient WHERE state = 'deferred'
+        condition: "state = 'deferred'
             AND (times IS NULL OR first_ms IS NULL OR due_ms IS NULL OR times < 1)",
+        column: "state",
         what: "is deferred, and it is not known until when",
         remedy: "tried at once",
-        mend: "UPDATE recipient SET state = 'open' WHERE state = 'deferred'
-            AND (times IS NULL OR first_ms IS NULL OR due_ms IS NULL OR times < 1)",
+        mend: "UPDATE recipient SET state = 'open'",
     },
     Fault {
-        find: "SELECT message, number, state FROM recipient
-            WHERE state = 'failed' AND (reason IS NULL OR NOT is_status(status))",
+        condition: "state = 'failed' AND (reason IS NULL OR NOT is_status(status))",
+        column: "state",
         what: "failed, and it is not known why",
         remedy: "reported without a reason",
-        mend: "UPDATE recipient SET status = '5.0.0', reason = 'the reason was lost'
-            WHERE state = 'failed' AND (reason IS NULL OR NOT is_status(status))",
+        mend: "UPDATE recipient SET status = '5.0.0', reason = 'the reason was lost'",
     },
     Fault {
-        find: "SELECT message, number, address FROM recipient WHERE NOT is_address(address)",
+        condition: "NOT is_address(address)",
+        column: "address",
         what: "is no address",
         remedy: "removed: nothing can be sent there",
-        mend: "DELETE FROM recipient WHERE NOT is_address(address)",
+        mend: "DELETE FROM recipient",
     },
 ];
 
@@ -158,15 +172,17 @@ fn find(database: &Connection) -> rusqlite::Result<(Vec<Finding>, bool)> {
     };
     messages(BARE, "it has no recipients", "removed; its text is put in a file")?;
     messages(GAPS, "a recipient before others is missing", "numbered anew")?;
-    messages(SENDERS, "its sender is no address", "failures are not reported")?;
+    let senders = format!("SELECT id FROM message WHERE {BAD_SENDER} LIMIT {MOST}");
+    messages(&senders, "its sender is no address", "failures are not reported")?;
     Ok((findings, false))
 }
 
 /// Rows that are not as they should be.
 fn faults(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for Fault { find, what, remedy, .. } in &FAULTS {
-        let mut found = database.prepare(find)?;
+    for fault in &FAULTS {
+        let Fault { what, remedy, .. } = fault;
+        let mut found = database.prepare(&fault.find())?;
         let mut rows = found.query([])?;
         while let Some(row) = rows.next()? {
             let (message, number): (i64, i64) = (row.get(0)?, row.get(1)?);
@@ -230,20 +246,19 @@ const BARE: &str =
     "SELECT id FROM message WHERE id NOT IN (SELECT message FROM recipient) LIMIT 100";
 const GAPS: &str = "SELECT message FROM recipient GROUP BY message
     HAVING min(number) <> 0 OR max(number) <> count(*) - 1 LIMIT 100";
-const SENDERS: &str =
-    "SELECT id FROM message WHERE sender IS NOT NULL AND NOT is_address(sender) LIMIT 100";
+const BAD_SENDER: &str = "sender IS NOT NULL AND NOT is_address(sender)";
 
 /// Remedies the rows; returns what became of messages without recipients.
 fn mend(path: &Path, database: &Connection) -> Result<Vec<Finding>, salvage::Failed> {
     functions(database)?;
     database.execute_batch("BEGIN IMMEDIATE")?;
     for fault in &FAULTS {
-        database.execute(fault.mend, [])?;
+        database.execute(&fault.mend(), [])?;
     }
     let bare = salvage::bare(path, database)?;
+    database.execute(&format!("UPDATE message SET sender = NULL WHERE {BAD_SENDER}"), [])?;
     database.execute_batch(
-        "UPDATE message SET sender = NULL WHERE sender IS NOT NULL AND NOT is_address(sender);
-         CREATE TEMP TABLE dense AS SELECT message, number,
+        "CREATE TEMP TABLE dense AS SELECT message, number,
             row_number() OVER (PARTITION BY message ORDER BY number) - 1 AS place FROM recipient;
          UPDATE recipient SET number = -1 - number;
          UPDATE recipient SET number = (SELECT place FROM dense

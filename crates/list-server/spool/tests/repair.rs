@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use sojourn_core::Span;
 use sojourn_mail_engine::{MessageId, Moment, Progress, RecipientIndex, Record, Submission, Task};
 use sojourn_mail_spool::{Epoch, Repaired, Spool, check, repair};
+use sojourn_properties::cases;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -404,7 +405,7 @@ fn damage(path: &Path, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(60))]
 
     /// Whatever is overwritten, with whatever.
     #[test]

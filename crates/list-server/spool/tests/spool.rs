@@ -1,7 +1,6 @@
 //! The spool beside a map in memory, through crashes.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::Span;
 use sojourn_mail_engine::{
     Deferral, MessageId, Moment, Obstacle, Operation, Progress, Reason, RecipientIndex, Record,
@@ -9,6 +8,7 @@ use sojourn_mail_engine::{
 };
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::{Epoch, Spool, SpoolError};
+use sojourn_properties::cases;
 use sojourn_smtp::Enhanced;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -162,17 +162,8 @@ impl Model {
     }
 }
 
-fn cases() -> ProptestConfig {
-    let config =
-        ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(40))]
 
     /// After each batch, a crash leaves what the map has: the spool itself is never closed.
     #[test]

@@ -1,9 +1,9 @@
 //! A text that is not as it was written is not sent: its checksum tells.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_mail_engine::{MessageId, Moment, Record, Submission};
 use sojourn_mail_spool::{Epoch, Spool, check, repair};
+use sojourn_properties::cases;
 use std::path::{Path, PathBuf};
 
 const EPOCH: Epoch = Epoch { unix_ms: 1_700_000_000_000 };
@@ -48,14 +48,6 @@ fn alter(path: &Path, at: usize) -> MessageId {
     let database = rusqlite::Connection::open(path).unwrap();
     let altered = "SELECT id FROM message WHERE instr(text, x'79')";
     MessageId(database.query_row(altered, [], |row| row.get::<_, i64>(0)).unwrap() as u64)
-}
-
-fn cases(cases: u32) -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
 }
 
 proptest! {

@@ -9,6 +9,7 @@ use crate::transport::{Running, Setup};
 use proptest::prelude::*;
 use sojourn_core::parameters::{Setting, Table, Value};
 use sojourn_core::{Span, Time};
+use sojourn_properties::cases;
 
 /// Schemes of lines.
 fn of_lines() -> impl Strategy<Value = PacketScheme> {
@@ -45,7 +46,7 @@ fn ends() -> impl Strategy<Value = Time> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     /// Every total, and how long each port was sending, also where the run ends in the midst of it.
     #[test]

@@ -12,6 +12,7 @@ use crate::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
 use proptest::prelude::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Span, Time};
+use sojourn_properties::cases;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
@@ -79,7 +80,7 @@ fn of_several_racks() -> impl Strategy<Value = Topology> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     /// Rows, totals, busy times, time series and peaks; to the end of all flows, or cut off.
     #[test]

@@ -17,6 +17,7 @@ use crate::transport::{End, Outbox, Running, Tally, Transport, Wake};
 use proptest::prelude::*;
 use sojourn_core::Time;
 use sojourn_core::parameters::defaults;
+use sojourn_properties::cases;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU8;
@@ -383,7 +384,7 @@ fn windows_agree(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     /// Every flow finishes at the same picosecond, after the same resends and time-outs.
     #[test]
@@ -400,7 +401,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     /// Every flow finishes at the same picosecond where the ports of a switch share its memory, too.
     #[test]
@@ -427,7 +428,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
 
     /// Every flow finishes at the same picosecond between classes, too.
     #[test]

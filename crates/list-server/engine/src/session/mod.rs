@@ -3,7 +3,7 @@
 mod state;
 mod table;
 
-pub(crate) use state::{Resume, Sending, SessionEvent, SessionState, Transaction};
+pub(crate) use state::{Closed, Resume, Sending, SessionEvent, Transaction};
 pub(crate) use table::Sessions;
 
 use crate::destination::QUICK;
@@ -15,6 +15,7 @@ use crate::policy::timeouts::Steps;
 use crate::reason::{End, Reason, status};
 use sojourn_core::Span;
 use sojourn_smtp::client::{Client, Step};
+use state::SessionState;
 use std::sync::Arc;
 
 /// One session.
@@ -26,7 +27,7 @@ pub(super) struct Session {
     /// Limits that it counts for.
     pub(super) shapers: Arc<[ShaperId]>,
     pub(super) relay: Relay,
-    pub(super) state: SessionState,
+    state: SessionState,
     /// Whether its host did not answer last time.
     pub(super) probe: bool,
     pub(super) client: Client,

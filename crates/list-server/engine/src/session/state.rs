@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 
 /// What a session does, with what belongs to that alone.
 #[derive(Debug)]
-pub(crate) enum SessionState {
+pub(super) enum SessionState {
     /// The connection is being made.
     Connecting,
     /// The connection stands, and the host has not greeted.
@@ -73,6 +73,17 @@ pub(crate) struct Transaction {
     whole: bool,
     /// Whether its return path names its one recipient.
     pub(crate) named: bool,
+}
+
+/// What a session leaves that is closed.
+#[derive(Debug)]
+pub(crate) enum Closed {
+    /// The host was never ready for a transaction.
+    BeforeReady,
+    /// These transactions were not answered.
+    Sending(Sending),
+    /// Nothing.
+    Between,
 }
 
 /// What a session may do when one of its writes is done.
@@ -280,6 +291,20 @@ impl Session {
         }
         self.client.quit(outputs);
     }
+
+    /// Its connection is no more.
+    pub(crate) fn close(&mut self) -> Closed {
+        match std::mem::replace(&mut self.state, SessionState::Quitting) {
+            SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
+                Closed::BeforeReady
+            }
+            SessionState::Sending(sending) => Closed::Sending(sending),
+            SessionState::Idle
+            | SessionState::Answered { .. }
+            | SessionState::AwaitingStorage { .. }
+            | SessionState::Quitting => Closed::Between,
+        }
+    }
 }
 
 /// What can be seen of a state.
@@ -300,6 +325,14 @@ impl Session {
             SessionState::Connecting | SessionState::Greeting | SessionState::Hello => true,
             SessionState::Answered { .. } | SessionState::AwaitingStorage { .. } => true,
             SessionState::Idle | SessionState::Sending(_) | SessionState::Quitting => false,
+        }
+    }
+
+    /// The transactions under way.
+    pub(crate) fn sending(&self) -> Option<&Sending> {
+        match &self.state {
+            SessionState::Sending(sending) => Some(sending),
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The table of open sessions, indexed by their numbers: every event names one.
 
-use super::{Ring, Session, SessionState};
+use super::{Ring, Session};
 use crate::clock::{Clock, Timer};
 use crate::destination::Destinations;
 use crate::event::SessionId;
@@ -190,12 +190,10 @@ impl Sessions {
     ) {
         for id in self.ids() {
             let session = &mut self[id];
-            session.needless = match &session.state {
-                SessionState::Connecting | SessionState::Greeting | SessionState::Hello => {
-                    destinations[session.destination].queue.is_empty()
-                }
-                SessionState::Sending(it) => it.batches().all(|it| queue.is_deleted(it)),
-                _ => false,
+            session.needless = match session.sending() {
+                Some(sending) => sending.batches().all(|batch| queue.is_deleted(batch)),
+                None if session.was_ready() => false,
+                None => destinations[session.destination].queue.is_empty(),
             };
             if session.needless {
                 self.set_deadline(id, false, limits.idle, clock);

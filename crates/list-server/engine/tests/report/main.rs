@@ -6,22 +6,14 @@ mod servers;
 mod words;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_mail_engine::Reason;
 use sojourn_mail_engine::bounce::{
     Action, Bounce, Note, Outcome, Returned, Severity, outcomes, returned,
 };
 use sojourn_mail_engine::list::return_path::{Reading, decode_verp, encode_verp};
 use sojourn_mail_engine::report::Notice;
+use sojourn_properties::cases;
 use sojourn_smtp::{Address, Enhanced};
-
-fn cases() -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
 
 fn address(text: &str) -> Address {
     text.parse().unwrap_or_else(|why| panic!("{text}: {why}"))
@@ -307,7 +299,7 @@ fn parts_of_one_name() {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(256))]
 
     /// Whatever a subscriber's address is, its return path leads back to it.
     #[test]

@@ -5,6 +5,7 @@ use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail_engine::list::return_path::{Form, LOCAL_MAX, ReturnPaths, form, with_token};
 use sojourn_mail_engine::list::token::{Claim, Purpose, TokenKeys};
 use sojourn_mail_engine::list::{List, token};
+use sojourn_properties::cases;
 use sojourn_smtp::Address;
 
 fn address(text: &str) -> Address {
@@ -52,11 +53,7 @@ fn the_forms_of_a_return_path() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(256))]
 
     /// Every list that is taken with VERP gets paths of at most 64 octets before the `@`, for
     /// every subscriber, and these lead back; longer names are refused.

@@ -2,8 +2,8 @@
 
 use mail_parser::{Message, MessageParser, PartType};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_mail_engine::list::seven_bit::seven_bit;
+use sojourn_properties::cases;
 
 fn converted(text: &str) -> String {
     String::from_utf8(seven_bit(text.as_bytes())).unwrap()
@@ -157,9 +157,7 @@ fn part() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None, rng_seed: RngSeed::Fixed(1), cases: 2000, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn what_is_encoded_decodes_to_what_it_was(part in part()) {

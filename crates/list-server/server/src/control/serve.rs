@@ -22,7 +22,7 @@ pub(crate) type Reload = dyn Fn(&str, &str) -> Result<Vec<String>, String> + Sen
 
 /// The socket of a spool that this process owns. Its file is gone when this is dropped.
 pub(crate) struct Control {
-    listener: std::os::unix::net::UnixListener,
+    listener: UnixListener,
     path: PathBuf,
 }
 
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Control {
     /// Opens the socket of the spool at `spool`, whose lock this process has: one that is there
-    /// already was left by a process that is gone.
+    /// already was left by a process that is gone. Called within the runtime that serves it.
     pub(crate) fn open(spool: &Path) -> io::Result<Control> {
         let path = beside(spool);
         match remove_file(&path) {
@@ -44,20 +44,17 @@ impl Control {
         let listener = std::os::unix::net::UnixListener::bind(&short)?;
         set_permissions(&path, Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Control { listener, path })
+        Ok(Control { listener: UnixListener::from_std(listener)?, path })
     }
 
     /// Answers until the runtime ends.
     pub(crate) async fn serve(self, delivery: DeliveryServer, reload: Arc<OnceLock<Box<Reload>>>) {
         /// After the system had no file for a connection.
         const PAUSE: Duration = Duration::from_millis(100);
-        let Ok(listener) = self.listener.try_clone().and_then(UnixListener::from_std) else {
-            return;
-        };
         let places = Arc::new(Semaphore::new(AT_ONCE));
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let Ok((stream, _)) = listener.accept().await else {
+            let Ok((stream, _)) = self.listener.accept().await else {
                 sleep(PAUSE).await;
                 continue;
             };

@@ -117,7 +117,11 @@ impl DeliveryServer {
                 .with_return_paths(paths);
         let delivery = DeliveryServer { requests: requests.clone(), reserve: start.reserve() };
         let reload = Arc::new(OnceLock::new());
-        let control = match Control::open(path) {
+        let opened = {
+            let _inside = runtime.enter();
+            Control::open(path)
+        };
+        let control = match opened {
             Ok(control) => Some((control, delivery.clone(), reload.clone())),
             Err(error) => {
                 notices.push(format!("an operator cannot ask for anything: {error}"));

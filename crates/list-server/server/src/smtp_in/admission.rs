@@ -35,17 +35,24 @@ pub(crate) async fn attend(
     /// After the system had no file for a connection.
     const PAUSE: Duration = Duration::from_millis(100);
     let listener = tokio::net::TcpListener::from_std(listener).expect("a listener is a socket");
+    let mut accepts = true;
     loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(_) => {
-                    sleep(PAUSE).await;
-                    continue;
-                }
-            },
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
             _ = phase.changed() => return,
         };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                if std::mem::take(&mut accepts) {
+                    let why = format!("no connection can be accepted: {error}");
+                    current.get().context.tell(&ServerEvent::Trouble(&why));
+                }
+                sleep(PAUSE).await;
+                continue;
+            }
+        };
+        accepts = true;
         let configured = current.get();
         let Some((config, implicit)) = configured.port(number) else { return };
         let context = &configured.context;

@@ -1,10 +1,10 @@
 //! The register of subscribers, damaged at any place, and its backup.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use sojourn_core::parameters::defaults;
 use sojourn_list_server::{FailedMailing, SubscriberStore, state};
 use sojourn_mail_engine::bounce::{Failure, Rule, Severity};
+use sojourn_properties::cases;
 use sojourn_smtp::Address;
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,14 +66,6 @@ fn beside(spool: &Path, suffix: &str) -> PathBuf {
 /// What a file has to be left as, when its register is repaired.
 fn keys(spool: &Path) {
     sojourn_list_server::KeyFile::read_or_make(&beside(spool, "keys"), 0).unwrap();
-}
-
-fn cases(cases: u32) -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
 }
 
 proptest! {

@@ -2,15 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
-
-fn cases() -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var("PROPTEST_RNG_SEED") {
-        Ok(_) => config,
-        Err(_) => ProptestConfig { rng_seed: RngSeed::Fixed(1), ..config },
-    }
-}
+use sojourn_properties::cases;
 
 /// Pieces of sessions, right and wrong; no STARTTLS, behind which plain text is forgotten.
 fn piece() -> impl Strategy<Value = String> {
@@ -62,7 +54,7 @@ fn run(
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn pieces_do_not_matter(
