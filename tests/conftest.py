@@ -1,6 +1,7 @@
 """What the tests share: a way to call the command, small studies, runs made of known numbers."""
 
 import json
+import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,6 +60,9 @@ scheme = ["DCTCP", "MinTCP+pFabric"]
 workload.load = [0.2, 0.6]
 """
 
+
+# Where there is no terminal, tables have a width of their own; xdist gives its workers one here.
+os.environ.pop("COLUMNS", None)
 
 # Tests that a shell starts in the background would ignore Ctrl-C, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,6 +13,8 @@ from sojourn._internal.formats import json_text
 from sojourn.benchmarks import engine as bench
 from sojourn.benchmarks.user_classes import flows_at_once, has_code
 
+pytestmark = pytest.mark.alone
+
 CONTRACT = [
     "case",
     "unit",

@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import pages
 from postfix import free_port
 from waiting import until
+
+pytestmark = pytest.mark.alone
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "why-does-my-list-take-five-hours.md"
 _NOT_RUN = re.compile(r"^<!-- not run: .* -->\n", re.MULTILINE)

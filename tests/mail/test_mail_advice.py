@@ -11,6 +11,8 @@ from conftest import Result
 from postfix import SMTP, Postfix, postfix
 from smallnet import Net, small_internet
 
+pytestmark = pytest.mark.alone
+
 DOMAINS = 10
 EACH = 8
 PERCENTILES = (50, 95)

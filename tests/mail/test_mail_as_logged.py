@@ -11,6 +11,8 @@ from sojourn.mail.plan.logged import Logged
 from sojourn.maillog import Reading
 from sojourn.maillog.times import moment_us
 
+pytestmark = pytest.mark.alone
+
 DOMAINS = 40
 WORLD = "".join(
     f"[[domain]]\nname = 'd{i}.example'\nsubscribers = {1 + i % 4}\n"

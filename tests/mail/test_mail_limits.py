@@ -17,6 +17,8 @@ from sojourn.mail.plan.predict import Scenario
 from sojourn.mail.plan.search import Limits, Search
 from sojourn.maillog import Reading
 
+pytestmark = pytest.mark.alone
+
 S = 10**12  # picoseconds
 HEAD = "2026-11-20T09:{:02}:{:09.6f}+00:00 mx postfix/smtp[{}]: {}: "
 GMAIL = (

@@ -221,6 +221,7 @@ def test_the_order_of_the_list_is_the_plans(command, tmp_path):
         sojourn.run(study)
 
 
+@pytest.mark.alone
 def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
     """Half and 95 % of them have it within 10 % of when the plan says, with few sessions.
 

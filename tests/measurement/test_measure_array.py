@@ -12,6 +12,8 @@ from sojourn._internal.errors import InputError
 from sojourn.measurement import fio, target
 from sojourn.measurement.array import Offered
 
+pytestmark = pytest.mark.alone
+
 STUDY = """\
 title = "one disk"
 model = "array"

@@ -10,6 +10,8 @@ from sojourn.measurement import closed_loops, target
 from sojourn.measurement import fio as open_loop
 from sojourn.measurement.closed_loops import fio
 
+pytestmark = pytest.mark.alone
+
 STUDY = """\
 title = "one disk"
 model = "array"

@@ -28,6 +28,8 @@ from sojourn.measurement.traffic import Flow, connected
 from two_servers import STUDY, needs_namespaces, planned
 from waiting import until
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def study(tmp_path):

@@ -6,6 +6,8 @@ import pytest
 from sojourn.store import rows
 from sojourn.store.run_directory import RunDirectory
 
+pytestmark = pytest.mark.alone
+
 LOG = """\
 2026-11-21T09:00:00.000Z mx postfix/cleanup[9]: A0000000A1: message-id=<1@lists.example>
 2026-11-21T09:00:00.000Z mx postfix/qmgr[2]: A0000000A1: from=<o@lists.example>, size=900, nrcpt=3 (queue active)

@@ -13,6 +13,8 @@ from sojourn.measurement.port_queue import PortQueue, check_disciplines, port_qu
 from sojourn.store import rows
 from two_servers import STUDY, needs_namespaces
 
+pytestmark = pytest.mark.alone
+
 PIE = {
     "kind": "pie",
     "target": "15ms",

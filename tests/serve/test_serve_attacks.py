@@ -12,7 +12,9 @@ import pytest
 
 from certificates import self_signed
 from listserver import Server, config, sojourn
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
+
+pytestmark = pytest.mark.alone
 
 NOBODY = "x@[127.0.0.77]"
 
@@ -283,7 +285,8 @@ def test_a_process_that_may_open_no_more_files_says_so_once(server, stack):
     with server.trusted():
         pass  # what the first connection opens stays open
     files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
-    before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files, files))
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files, before[1]))
     why = "no connection can be accepted: Too many open files"
     waiting = [
         stack.enter_context(socket.create_connection(server.ports[0], PATIENCE_S)) for _ in range(3)
@@ -293,3 +296,24 @@ def test_a_process_that_may_open_no_more_files_says_so_once(server, stack):
     for client in waiting:
         assert Wire(client).hear().startswith(b"220 ")
     assert server.log.read_text("utf-8").count(why) == 1
+
+
+@pytest.mark.parametrize("said", [b"DATA\r\n", b"BDAT 0\r\n"])
+def test_who_says_nothing_of_a_text_keeps_nobody_out(server, stack, said):
+    address = server.ports[2]
+    sources = [f"127.1.{network}.{host}" for network in (1, 2, 3) for host in (1, 2)][:5]
+    for source in sources:
+        for _ in range(10):
+            client = wire(stack, address, source)
+            assert client.ask(b"MAIL FROM:<>\r\n").startswith(b"250 ")
+            assert client.ask(b"RCPT TO:<news-bounces@lists.example>\r\n").startswith(b"250 ")
+            assert client.ask(said)[:3] in (b"354", b"250")
+    began = time.monotonic()
+
+    def is_answered() -> bool:
+        with socket.create_connection(address, PATIENCE_S, source_address=("127.9.9.9", 0)) as one:
+            return Wire(one).hear().startswith(b"220 ")
+
+    until(is_answered)
+    # Sooner than the first of them runs out of time.
+    assert time.monotonic() - began < 8

@@ -4,7 +4,7 @@
 //! Who gives way has the least claim: it has come to nothing for long; its network, then its client,
 //! has the most places; it was not seen to come to its end before; it is at nothing. What comes is
 //! judged as those that are there, so a crowd pushes out its own. One that is in the midst of its
-//! work stays.
+//! work stays, unless that is a text of which nothing has come for a while.
 
 use sojourn_mail_engine::prefix;
 use sojourn_smtp::server::{Stage, Stress};
@@ -79,6 +79,10 @@ pub(crate) struct Place {
     id: u64,
 }
 
+/// After so long an honest client has sent something of its text: several times the round trip to the
+/// other side of the world.
+const SILENT: Duration = Duration::from_secs(2);
+
 /// After so long an honest client has come to something: it is what a command may take under stress.
 const LATE: Duration = Duration::from_secs(10);
 
@@ -143,7 +147,11 @@ impl Places {
         };
         let may = |it: &Held| {
             it.kind == new.kind
-                && it.stage != Stage::Busy
+                && match it.stage {
+                    Stage::Busy => false,
+                    Stage::Text => waited(it) >= SILENT,
+                    Stage::Begun | Stage::Idle => true,
+                }
                 && (!by_client || it.client == new.client)
                 && (!by_network || it.network == new.network)
         };

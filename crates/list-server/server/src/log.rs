@@ -7,9 +7,9 @@ use sojourn_mail_engine::{Operation, Outcome, Relay};
 use sojourn_smtp::{Address, plain};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{Result, Write};
+use std::io::{ErrorKind, Result, Write};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -19,14 +19,16 @@ use time::format_description::well_known::Rfc3339;
 /// own, because readers of Postfix's logs (pflogsumm) know no lines with one. Times are UTC, as RFC
 /// 3339 writes them.
 ///
-/// When it cannot be written, that is said once on standard error, and delivery goes on.
+/// When it cannot be written, that is said once on standard error, and delivery goes on. When it can be
+/// again, a line of its own says since when lines may be missing.
 pub struct Log<W: Write> {
     out: std::io::BufWriter<W>,
     port: u16,
     /// The machine's name, and this process.
     host: String,
     process: u32,
-    broken: bool,
+    /// Since when it cannot be written, in milliseconds since 1970.
+    broken: Option<i64>,
 }
 
 impl<W: Write + Send + 'static> Log<W> {
@@ -34,13 +36,10 @@ impl<W: Write + Send + 'static> Log<W> {
     pub fn new(out: W, port: u16) -> Log<W> {
         let host = gethostname::gethostname().to_string_lossy().into_owned();
         let out = std::io::BufWriter::new(out);
-        Log { out, port, host, process: std::process::id(), broken: false }
+        Log { out, port, host, process: std::process::id(), broken: None }
     }
 
     fn write(&mut self, unix_ms: i64, daemon: &str, what: fmt::Arguments<'_>) {
-        if self.broken {
-            return;
-        }
         let (at, host, process) = (stamp(unix_ms), &self.host, self.process);
         let line = writeln!(
             self.out,
@@ -59,8 +58,10 @@ impl<W: Write + Send + 'static> Log<W> {
     }
 
     fn check(&mut self, written: std::io::Result<()>) {
-        if let Err(error) = written {
-            self.broken = true;
+        if let Err(error) = written
+            && self.broken.is_none()
+        {
+            self.broken = Some(unix_ms());
             eprintln!("the log cannot be written: {error}");
         }
     }
@@ -137,10 +138,16 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
     }
 
     fn pause(&mut self) {
-        if !self.broken {
-            let flushed = self.out.flush();
-            self.check(flushed);
+        let flushed = self.out.flush();
+        if flushed.is_ok()
+            && let Some(since) = self.broken.take()
+        {
+            let since = stamp(since);
+            let what = format_args!("warning: the log could not be written from {since} on");
+            self.write(unix_ms(), "qmgr", what);
+            return self.pause();
         }
+        self.check(flushed);
     }
 }
 
@@ -184,30 +191,72 @@ fn stamp(unix_ms: i64) -> String {
     at.ok().and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| unix_ms.to_string())
 }
 
-/// One of those who write lines to the same file: each line stays whole.
+/// One of those who write lines to the same file: each line stays whole. What cannot be written waits, up
+/// to 64 KiB, and lines beyond are lost; only a flush says so.
 #[derive(Debug)]
 pub struct Lines<W> {
-    out: Arc<Mutex<W>>,
+    shared: Arc<Mutex<Shared<W>>>,
     /// What has no end yet.
     rest: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Shared<W> {
+    out: W,
+    /// Lines that could not be written; of the first one the rest, where it was cut.
+    waiting: Vec<u8>,
+}
+
+/// Octets of lines that wait until they can be written.
+const WAITING: usize = 64 << 10;
+
+impl<W: Write> Shared<W> {
+    /// Writes these lines behind those that wait.
+    fn put(&mut self, lines: &[u8]) -> Result<()> {
+        let written = self.drain();
+        if self.waiting.is_empty() || self.waiting.len() + lines.len() <= WAITING {
+            self.waiting.extend_from_slice(lines);
+        }
+        written.and_then(|()| self.drain())
+    }
+
+    /// Writes what waits.
+    fn drain(&mut self) -> Result<()> {
+        while !self.waiting.is_empty() {
+            match self.out.write(&self.waiting) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => drop(self.waiting.drain(..written)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<W: Write> Lines<W> {
     /// The first of them.
     pub fn new(out: W) -> Lines<W> {
-        Lines { out: Arc::new(Mutex::new(out)), rest: Vec::new() }
+        Lines {
+            shared: Arc::new(Mutex::new(Shared { out, waiting: Vec::new() })),
+            rest: Vec::new(),
+        }
     }
 
     /// All of them go on there, with the next whole line.
     pub fn redirect(&self, out: W) {
-        *self.out.lock().unwrap_or_else(PoisonError::into_inner) = out;
+        self.lock().out = out;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared<W>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One more of them.
 impl<W> Clone for Lines<W> {
     fn clone(&self) -> Lines<W> {
-        Lines { out: Arc::clone(&self.out), rest: Vec::new() }
+        Lines { shared: Arc::clone(&self.shared), rest: Vec::new() }
     }
 }
 
@@ -215,15 +264,17 @@ impl<W: Write> Write for Lines<W> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.rest.extend_from_slice(bytes);
         if let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') {
-            let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-            out.write_all(&self.rest[..=end])?;
+            // The lines are taken over, so that nobody writes them again.
+            let _ = self.lock().put(&self.rest[..=end]);
             self.rest.drain(..=end);
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.out.lock().unwrap_or_else(PoisonError::into_inner).flush()
+        let mut shared = self.lock();
+        shared.drain()?;
+        shared.out.flush()
     }
 }
 

@@ -18,6 +18,7 @@ fn got(places: &Arc<Places>, all: &str) -> Vec<Got> {
         let stage = match stage {
             "idle" => Stage::Idle,
             "begun" => Stage::Begun,
+            "text" => Stage::Text,
             _ => Stage::Busy,
         };
         let got = enter(places, address).expect(one);
@@ -74,6 +75,11 @@ fn the_worst_claim_gives_way() {
             "who has begun nothing",
             "192.0.2.1 begun 9, 198.51.100.1 begun 8, 203.0.113.1 idle 1, 203.0.114.1 begun 7",
             2,
+        ),
+        (
+            "who says nothing of its text",
+            "192.0.2.1 text 1, 192.0.2.2 text 3, 192.0.2.3 text 1, 192.0.2.4 busy 9",
+            1,
         ),
         (
             "who has been longest without use",

@@ -73,8 +73,13 @@ impl<'a> Command<'a> {
 
     /// Whether it leads to no message.
     pub(super) fn is_detour(&self) -> bool {
-        use Command::{Auth, Ehlo, Helo, Help, Lhlo, Noop, Rset, Vrfy};
-        matches!(self, Helo(_) | Ehlo(_) | Lhlo(_) | Rset | Noop | Vrfy | Help | Auth(_))
+        use Command::{Auth, Bdat, Ehlo, Helo, Help, Lhlo, Noop, Rset, Vrfy};
+        match self {
+            Helo(_) | Ehlo(_) | Lhlo(_) | Rset | Noop | Vrfy | Help | Auth(_) => true,
+            // A chunk of nothing; the last one may be that.
+            Bdat(rest) => bdat(rest) == Some((0, false)),
+            _ => false,
+        }
     }
 }
 

@@ -229,7 +229,7 @@ impl Session {
             self.transaction.as_mut().expect("a command of a transaction comes within one");
         if transaction.intake.is_none() {
             transaction.intake = Some(Intake::new(most, repair));
-            transaction.began = now;
+            (transaction.began, transaction.came) = (now, now);
         }
     }
 

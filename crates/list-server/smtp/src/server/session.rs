@@ -127,14 +127,16 @@ impl Session {
         self.stress = stress;
     }
 
-    /// What it is at, and when it began or its last message ended.
+    /// What it is at, and since when it has come to nothing: its beginning, the end of its last message,
+    /// or the last octet of the text that is coming.
     pub fn stage(&self) -> (Stage, Time) {
         let stage = match (&self.state, &self.transaction) {
             (State::Busy(Busy::Taking(_) | Busy::Verifying(_)), _) => Stage::Busy,
             // Whatever its client says.
             _ if self.has_yet_to_log_in() => Stage::Idle,
             (_, None) => Stage::Idle,
-            (_, Some(it)) if it.intake.is_some() || self.submitter().is_known() => Stage::Busy,
+            (_, Some(_)) if self.submitter().is_known() => Stage::Busy,
+            (_, Some(it)) if it.intake.is_some() => return (Stage::Text, it.came),
             (_, Some(_)) => Stage::Begun,
         };
         (stage, self.message_ended)
@@ -278,6 +280,7 @@ impl Session {
                         .intake
                         .as_mut()
                         .expect("a transaction in DATA has begun its text");
+                    transaction.came = now;
                     if intake.stuffed(&mut bytes) {
                         self.text_ended(out);
                     }
@@ -291,6 +294,7 @@ impl Session {
                     if refusal.is_none()
                         && let Some(transaction) = &mut self.transaction
                     {
+                        transaction.came = now;
                         transaction
                             .intake
                             .as_mut()

@@ -21,8 +21,10 @@ pub enum Output {
 /// How much there is to lose, where a session gives way to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// A text is coming or is being taken, or a password is verified: it does not give way.
+    /// A text is being taken, or a password is verified: it does not give way.
     Busy,
+    /// A text is coming: it gives way when nothing of it has come for a while.
+    Text,
     /// Its client has begun a transaction, and not the text.
     Begun,
     /// Nothing yet.

@@ -46,8 +46,9 @@ pub(super) struct Transaction {
     pub(super) full: bool,
     /// There from DATA or the first BDAT on.
     pub(super) intake: Option<Intake>,
-    /// When the text began.
+    /// When the text began, and when the last octet of it came.
     pub(super) began: Time,
+    pub(super) came: Time,
 }
 
 impl Transaction {
@@ -60,6 +61,7 @@ impl Transaction {
             full: false,
             intake: None,
             began: Time::ZERO,
+            came: Time::ZERO,
         }
     }
 

@@ -141,22 +141,39 @@ fn who_has_yet_to_log_in() {
     assert_eq!(it.session.stage().0, Stage::Busy);
 }
 
-/// A stranger's text, and nothing before it, is not disturbed.
+/// A stranger's text is not disturbed as long as it comes, and what comes before it is.
 #[test]
 fn what_gives_way() {
+    let s = |seconds| Time::ZERO + Span::from_s(seconds);
     let mut it = Talk::greeted(super::config(), false);
     assert_eq!(it.session.stage().0, Stage::Idle);
     it.say("MAIL FROM:<>");
     it.say("RCPT TO:<bounces@here.example>");
     assert_eq!(it.session.stage(), (Stage::Begun, Time::ZERO));
+    it.wait(Span::from_s(5));
     it.say("DATA");
-    assert_eq!(it.session.stage().0, Stage::Busy);
-    it.say("x\r\n.");
+    assert_eq!(it.session.stage(), (Stage::Text, s(5)));
+    it.wait(Span::from_s(1));
+    assert_eq!(it.session.stage(), (Stage::Text, s(5)));
+    it.send("x");
+    assert_eq!(it.session.stage(), (Stage::Text, s(6)));
+    it.say("\r\n.");
     assert_eq!(it.session.stage().0, Stage::Idle);
     it.say("MAIL FROM:<>");
     it.say("RCPT TO:<bounces@here.example>");
     it.send("BDAT 5\r\nab");
-    assert_eq!(it.session.stage().0, Stage::Busy);
+    assert_eq!(it.session.stage(), (Stage::Text, s(6)));
+    it.wait(Span::from_s(1));
+    it.send("cde");
+    assert_eq!(it.session.stage(), (Stage::Text, s(7)));
+    // An empty chunk is nothing of a text, and a detour.
+    it.wait(Span::from_s(1));
+    let detours = super::config().bounds.detours.get();
+    for _ in 0..detours {
+        assert_eq!(it.say("BDAT 0"), "250 2.0.0 ok");
+    }
+    assert_eq!(it.session.stage(), (Stage::Text, s(7)));
+    assert!(it.say("BDAT 0").starts_with("421 4.7.0 this leads nowhere"));
 }
 
 #[test]
