@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 from conftest import IDEAL_PS, Made, make_run
+from share import share
 from sojourn._internal.errors import InputError
 from sojourn.analysis.comparison import between, compare
 from sojourn.analysis.comparison.difference import Difference
@@ -425,14 +426,14 @@ def test_holm_is_as_in_the_paper():
 def test_distances_by_chance_are_rare():
     """Of pairs of samples of one distribution about one in twenty is beyond chance."""
     generator = np.random.default_rng(3)
+    pairs = share(200)
     for paired in (True, False):
         beyond = 0
         assert ks_probability([np.ones(9)] * 7, [np.zeros(9)] * 7, paired=paired) is None
-        for _ in range(200):
+        for _ in range(pairs):
             a, b = ([*generator.exponential(1, (20, 30))] for _ in range(2))
             beyond += ks_probability(a, b, paired=paired) <= 0.05
-        # 10, give or take three deviations of 3.1
-        assert 1 <= beyond <= 19
+        assert abs(beyond - 0.05 * pairs) <= 3 * (0.05 * 0.95 * pairs) ** 0.5
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from random_fabrics import BUILT_IN, COMPILED, EXAMPLES, WAYS, columns, fabrics
+from share import share
 from sojourn._core import Study
 from sojourn._internal.formats import toml_lines
 
-FABRICS = 100
+FABRICS = share(100)
 FILES = {"ecn": "threshold.py", "codel": "codel.py", "pie": "pie.py"}
 
 

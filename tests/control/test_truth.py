@@ -17,8 +17,9 @@ from random_fabrics import (
     described,
     fabrics,
 )
+from share import share
 
-FABRICS = 200
+FABRICS = share(200)
 
 
 @pytest.mark.parametrize("kind", CLASSES)
