@@ -8,8 +8,8 @@ const USUAL: u32 = 256;
 /// A property that has seen fewer has hardly been tested.
 const FEWEST: u32 = 24;
 
-/// The configuration of a property with so many cases in full, of which the share is drawn that
-/// `PROPTEST_CASES` is of 256. No file remembers cases that failed: the seed repeats them.
+/// The configuration of a property that has `full` cases: it draws a share of them, `PROPTEST_CASES` / 256. No
+/// file remembers cases that failed, as the seed repeats them.
 pub fn cases(full: u32) -> Config {
     let config = Config::default();
     let share = (u64::from(full) * u64::from(config.cases) / u64::from(USUAL)) as u32;

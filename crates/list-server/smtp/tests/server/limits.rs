@@ -141,7 +141,7 @@ fn who_has_yet_to_log_in() {
     assert_eq!(it.session.stage().0, Stage::Busy);
 }
 
-/// A stranger's text is not disturbed as long as it comes, and what comes before it is.
+/// An unauthenticated client's text counts from its last octet; a session before its text gives way.
 #[test]
 fn what_gives_way() {
     let s = |seconds| Time::ZERO + Span::from_s(seconds);
