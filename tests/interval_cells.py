@@ -15,6 +15,7 @@ import numpy as np
 from sojourn._core import Progress, Study
 from sojourn.analysis.observed import Series
 from sojourn.analysis.statistics import Values
+from sojourn.execution import inputs
 
 SHARES: dict[str, float | None] = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99}
 _TRUTH_SEED = 10**9
@@ -62,7 +63,9 @@ class Cell:
     def case(self, jobs: int, seed: int):
         """The case that is run."""
         text = self.study.replace("JOBS", str(jobs))
-        return Study.parse(text, str(FOLDER / "study.toml"), [("run.seed", str(seed))]).cases()[0]
+        return inputs.parse(
+            Study, text, str(FOLDER / "study.toml"), [("run.seed", str(seed))]
+        ).cases()[0]
 
     def observe(self, seed: int) -> Series:
         """Its runs of one seed."""

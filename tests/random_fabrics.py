@@ -13,6 +13,7 @@ import pytest
 from sojourn._core import Progress, Study
 from sojourn._internal.formats import toml_lines
 from sojourn.control import examples
+from sojourn.execution import inputs
 
 EXAMPLES = Path(examples.__file__).parent
 CLASSES = {"new-reno": "NewReno", "dctcp": "Dctcp", "cubic": "Cubic", "swift": "Swift"}
@@ -37,7 +38,7 @@ class Fabric:
             "transport": self._transport(kind, how, folder),
         }
         parts = {**self.parts, "scheme": scheme, "window_digest": True}
-        return Study.parse(toml_lines(parts), "study.toml", [])
+        return inputs.study(toml_lines(parts), "study.toml", [])
 
     def _transport(self, kind: str, how: str, folder: Path) -> dict[str, object]:
         tcp = dict(self.tcp)

@@ -50,6 +50,15 @@ def test_comments_and_literals_are_no_code(house, text, code):
     assert "no" not in found.split()
 
 
+def test_rust_that_imports_a_module_is_found(house, tmp_path, monkeypatch):
+    files = {"plain.rs": "use a::import; // py.import(x)", "asks.rs": 'py.import("sojourn.x")?'}
+    for file, text in files.items():
+        (tmp_path / file).write_text(text)
+    monkeypatch.setattr(house, "ROOT", tmp_path)
+    monkeypatch.setattr(house, "RUST", [tmp_path / file for file in files])
+    assert [*house.python_modules()] == ["asks.rs"]
+
+
 def test_a_crate_stands_above_all_that_it_uses(house):
     folders = {name: f"crates/{name}" for name in ("core", "model", "server", "net")}
     uses = {"core": [], "net": [], "model": ["core"], "server": ["model", "core", "net (tests)"]}

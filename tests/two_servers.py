@@ -4,6 +4,7 @@ import pytest
 
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
+from sojourn.execution import inputs
 from sojourn.measurement import netns
 from sojourn.measurement.plan import Plan, plan
 
@@ -45,7 +46,10 @@ needs_namespaces = pytest.mark.skipif(_reason is not None, reason=_reason or "")
 
 def planned(*settings: str) -> Plan:
     """How the kernel does the study with some settings, each as `PATH=VALUE`."""
-    (case,) = Study.parse(
-        STUDY, "two.toml", [(path, value) for path, value in (s.split("=", 1) for s in settings)]
+    (case,) = inputs.parse(
+        Study,
+        STUDY,
+        "two.toml",
+        [(path, value) for path, value in (s.split("=", 1) for s in settings)],
     ).cases()
     return plan(case, "two.toml")

@@ -205,6 +205,17 @@ def crate_table(folders: dict[str, str], uses: dict[str, list[str]]) -> str:
     return "".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}\n" for a, b, c in rows)
 
 
+# A call that has Python look up a module, and what stands for one in Python's C interface.
+_IMPORT = re.compile(r"\.import\(|\bPyModule::import\b|\bPyImport_\w+|\.import_bound\(")
+
+
+def python_modules() -> Iterator[str]:
+    """Lines of Rust that import a module of Python."""
+    for path in RUST:
+        if _IMPORT.search(rust_code(path.read_text())):
+            yield name(path)
+
+
 def borders() -> Iterator[str]:
     """Files of a crate that use a folder which stands above theirs."""
     for src, lower, upper, allowed in BORDERS:
@@ -249,6 +260,7 @@ RULES = [
         crate_edges,
         "a crate uses another than the page says: is it below? `tools/house.py --table` prints it",
     ),
+    (python_modules, "Rust imports no module of Python: Python hands in what it needs"),
     (borders, "a folder uses one above it: move what it needs down"),
     (named_models, "a study names a model: what it needs belongs to the trait Model of core"),
     (second_places, "a fact has one place: use it"),

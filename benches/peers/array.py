@@ -9,7 +9,8 @@ import json
 import numpy as np
 
 from peers.simulator import Outcome, Simulator, in_python
-from sojourn._core import Progress, Study, quantity
+from sojourn._core import Progress, quantity
+from sojourn.execution import inputs
 
 # The benchmark that all of them can do, and as many of its requests as they do in a while.
 CASE = "raid01-events"
@@ -29,7 +30,7 @@ def task(study: str, requests: int = REQUESTS) -> tuple[str, Outcome]:
     With it comes what this project's engine does with it, without its costs.
     """
     given = [("workload.requests", str(requests)), ("workload.warmup", "0")]
-    case = Study.parse(study, CASE, given).cases()[0]
+    case = inputs.study(study, CASE, given).cases()[0]
     about = case.parameters
 
     def ms(name: str) -> float:

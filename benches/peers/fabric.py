@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from peers.simulator import Outcome, Simulator, in_python, outcome, ran
-from sojourn._core import Case, Progress, Study, quantity
+from sojourn._core import Case, Progress, quantity
+from sojourn.execution import inputs
 
 # The benchmark that all of them can do, and as many of its flows as they do in a while.
 CASE = "k6-droptail"
@@ -45,7 +46,7 @@ def task(study: str, flows: int = FLOWS) -> tuple[str, Outcome]:
 
     With it comes what this project's engine does with them, without its costs.
     """
-    case = Study.parse(study, CASE, [("workload.flows", str(flows)), *_AS_THEIRS]).cases()[0]
+    case = inputs.study(study, CASE, [("workload.flows", str(flows)), *_AS_THEIRS]).cases()[0]
     done = case.run(0, Progress())
     columns = dict(done.columns)
     arrived, source, to, size, sojourn = (

@@ -1,7 +1,8 @@
 """The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files."""
 
+from collections.abc import Mapping
 from os import PathLike
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "AckFields",
+    "Call",
     "Cancelled",
     "CandidateList",
     "Case",
@@ -16,6 +18,7 @@ __all__ = [
     "Decomposition",
     "DeliveryServer",
     "Estimate",
+    "FileNeed",
     "Flow",
     "ListServer",
     "MailError",
@@ -26,6 +29,7 @@ __all__ = [
     "Plan",
     "Progress",
     "Random",
+    "Resource",
     "ServeSettings",
     "SpecError",
     "StreamFields",
@@ -84,22 +88,145 @@ class CaseFailed(Exception):  # noqa: N818
 class Cancelled(Exception):  # noqa: N818
     """The case was stopped by `Progress.cancel`; it has no outcome."""
 
+_Array: TypeAlias = npt.NDArray[Any]
+
+@final
+class FileNeed:
+    """A file that a study names."""
+
+    @property
+    def id(self) -> str:
+        """What it is handed in as."""
+
+    @property
+    def part(self) -> tuple[str, str]:
+        """The part of the study that names it, and its kind: `("transport", "python")`."""
+
+    @property
+    def name(self) -> str:
+        """The name, as the study has it."""
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings beside it that are set of `sha256`, `class`, `compiled` and `drawn`."""
+
+@final
+class Call:
+    """The call of a function that draws a table of flows."""
+
+    @property
+    def id(self) -> str:
+        """What its table is handed in as: it differs where anything does that the function gets."""
+
+    @property
+    def file(self) -> str:
+        """The file that has the function."""
+
+    @property
+    def folder(self) -> str | None:
+        """A folder of tables that were drawn before, which is looked up instead."""
+
+    @property
+    def function(self) -> str:
+        """The function."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Further arguments by name."""
+
+    @property
+    def rates(self) -> list[int]:
+        """The speed of each host's link, in bits a second."""
+
+    @property
+    def seed(self) -> list[int]:
+        """Four numbers, the seed of its random numbers."""
+
+@final
+class Resource:
+    """What a study needs, or why it is of no use.
+
+    `name` is that of the file in a resolved study: an absolute path, or a place in a run directory.
+    `shown` is what messages call it, and `origin` is handed back as it is.
+    """
+
+    @staticmethod
+    def unread(shown: str, expected: str) -> Resource:
+        """A file of no use: what was expected, with the reason."""
+
+    @staticmethod
+    def file(name: str, descriptor: int) -> Resource:
+        """A text or a trace in an open file, which may be closed afterwards.
+
+        Raises:
+            OSError: the process has no further file descriptor.
+        """
+
+    @staticmethod
+    def table(
+        name: str,
+        shown: str,
+        sha256: str,
+        columns: tuple[int, list[tuple[str, _Array, _Array | None]]],
+        origin: object,
+    ) -> Resource:
+        """A table of flows: rows and columns as `sojourn.store.flow_tables` has them."""
+
+    @staticmethod
+    def functions(name: str, sha256: str | None, folder: str | None, origin: object) -> Resource:
+        """A file with functions that draw flows, or a folder with what they drew before."""
+
+    @staticmethod
+    def code(name: str, runnable: object, origin: object) -> Resource:
+        """A class: a `sojourn.control.runnable.Runnable`."""
+
+    @property
+    def origin(self) -> Any:
+        """What it was made with; None where there is no more to say of it."""
+
 @final
 class Study:
     """A study file, checked and with its defaults filled in."""
 
     @staticmethod
-    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> Study:
-        """Read a study.
+    def needs(
+        text: str,
+        source: str,
+        overrides: list[tuple[str, str]],
+        resources: Mapping[str, Resource] = ...,
+    ) -> list[FileNeed | Call]:
+        """What a study needs beside its text and was not handed in; arguments as of `parse`.
+
+        Calls of functions are known once the files with these were handed in: ask again.
+        """
+
+    @staticmethod
+    def parse(
+        text: str,
+        source: str,
+        overrides: list[tuple[str, str]],
+        resources: Mapping[str, Resource] = ...,
+    ) -> Study:
+        """Read a study. No file is opened: `sojourn.execution.inputs.parse` reads them.
 
         Args:
             text: the TOML text.
-            source: the file's name, for messages and for paths relative to it.
+            source: the file's name, for messages.
             overrides: `(PATH, VALUE)` pairs put over the text, VALUE a TOML value or a bare word.
+            resources: what the study needs, by the ids of its needs.
 
         Raises:
-            SpecError: the text or an override is not a study that can be run.
+            SpecError: the text or an override is not a study that can be run, or something that it
+                needs is missing.
         """
+
+    @property
+    def resources(self) -> dict[str, Resource]:
+        """What it was read with, by the ids of its needs."""
+
+    @property
+    def hints(self) -> list[str]:
+        """What its author should know, though it can be run, each in a line."""
 
     @property
     def title(self) -> str:
@@ -144,13 +271,20 @@ class Case:
         """How many jobs (flows, requests) it simulates."""
 
     def run(
-        self, replication: int, progress: Progress, *, rows: bool = True, threads: int = 1
+        self,
+        replication: int,
+        progress: Progress,
+        resources: Mapping[str, Resource] = ...,
+        *,
+        rows: bool = True,
+        threads: int = 1,
     ) -> Outcome:
         """Simulate the case without holding the interpreter's lock.
 
         Args:
             replication: from 0; the same number gives the same rows.
             progress: where to count, and where to ask for an early end.
+            resources: the tables of its `calls`; those of the study are there anyway.
             rows: keep a row a job; without, an array's memory does not grow with its requests.
             threads: how many at most, where packets cross a fabric; others take one. The rows are
                 the same.
@@ -161,14 +295,11 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
-    def keep(self, replication: int, folder: str) -> bool:
-        """See to it that the tables of flows that a replication reads are in a folder.
-
-        Returns:
-            Whether there are such.
+    def calls(self, replication: int) -> list[Call]:
+        """The calls of functions that draw the tables of a replication.
 
         Raises:
-            SpecError: one cannot be read, drawn or written.
+            SpecError: the case turned out to be impossible.
         """
 
     def known(self, percentiles: list[float]) -> dict[str, int | float | str]:
@@ -224,7 +355,21 @@ class Estimate:
     """A study of fabrics that are estimated from their links."""
 
     @staticmethod
-    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> Estimate:
+    def needs(
+        text: str,
+        source: str,
+        overrides: list[tuple[str, str]],
+        resources: Mapping[str, Resource] = ...,
+    ) -> list[FileNeed | Call]:
+        """What it needs and was not handed in; as `Study.needs`."""
+
+    @staticmethod
+    def parse(
+        text: str,
+        source: str,
+        overrides: list[tuple[str, str]],
+        resources: Mapping[str, Resource] = ...,
+    ) -> Estimate:
         """Read a study, with a table `estimate` in it or without; arguments as of `Study.parse`.
 
         Raises:
@@ -236,18 +381,25 @@ class Estimate:
         """What is estimated."""
 
     @property
+    def hints(self) -> list[str]:
+        """What its author should know, though it can be run, each in a line."""
+
+    @property
     def parameters(self) -> dict[str, _Value]:
         """How it is estimated: `{"estimate.access": "once", ...}`."""
 
     def resolved(self) -> str:
         """The study as TOML, and how it is estimated, with every default written out."""
 
-    def decompose(self, case: Case, replication: int) -> Decomposition:
+    def decompose(
+        self, case: Case, replication: int, resources: Mapping[str, Resource] = ...
+    ) -> Decomposition:
         """Draw the flows of one replication, and find the links that each crosses.
 
         Args:
             case: a case of this study.
             replication: from 0; the same number gives the same flows.
+            resources: the tables of the case's `calls`; those of the study are there anyway.
 
         Raises:
             SpecError: the case turned out to be impossible.
@@ -290,7 +442,21 @@ class Plan:
     """A plan file, checked and with its defaults filled in."""
 
     @staticmethod
-    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> Plan:
+    def needs(
+        text: str,
+        source: str,
+        overrides: list[tuple[str, str]],
+        resources: Mapping[str, Resource] = ...,
+    ) -> list[FileNeed | Call]:
+        """What it needs and was not handed in; as `Study.needs`."""
+
+    @staticmethod
+    def parse(
+        text: str,
+        source: str,
+        overrides: list[tuple[str, str]],
+        resources: Mapping[str, Resource] = ...,
+    ) -> Plan:
         """Read a plan; as `Study.parse`.
 
         Raises:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sojourn._core import Study
 from sojourn.analysis.exact import distribution, lines
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.api.handles import Run
+from sojourn.execution import inputs
 from sojourn.reproduction.drawing import draw
 from sojourn.reproduction.papers import Figure, Panel
 from sojourn.reproduction.results import Result
@@ -85,7 +85,7 @@ def test_a_fabric_has_none():
 
 
 def test_how_reads_of_one_disk_are_distributed():
-    (case,) = Study.parse(ARRAY, "s.toml", [("layout", "single")]).cases()
+    (case,) = inputs.study(ARRAY, "s.toml", [("layout", "single")]).cases()
     known = distribution(case)
     assert known is not None
     assert known.exact

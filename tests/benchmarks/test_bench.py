@@ -6,12 +6,13 @@ import sys
 import pytest
 
 from conftest import STUDY
-from sojourn._core import Progress, Study
+from sojourn._core import Progress
 from sojourn._internal import classes
 from sojourn._internal.errors import InputError
 from sojourn._internal.formats import json_text
 from sojourn.benchmarks import engine as bench
 from sojourn.benchmarks.user_classes import flows_at_once, has_code
+from sojourn.execution import inputs
 
 pytestmark = pytest.mark.alone
 
@@ -36,7 +37,7 @@ def test_the_benchmarks_of_the_fabric():
     studies = bench.studies("fabric")
     hosts = {}
     for name, text in studies.items():
-        (case,) = Study.parse(text, name, []).cases()
+        (case,) = inputs.study(text, name, []).cases()
         about = case.parameters
         match about["topology.kind"]:
             case "fat-tree":
@@ -68,7 +69,7 @@ def test_the_benchmarks_of_the_array():
     studies = bench.studies("array")
     blocks = {}
     for name, text in studies.items():
-        (case,) = Study.parse(text, name, []).cases()
+        (case,) = inputs.study(text, name, []).cases()
         blocks[name] = case.parameters["workload.blocks"]
     assert blocks == {
         "closed": 1,
@@ -115,7 +116,7 @@ def test_the_contract_of_a_cost():
 def test_the_ideal_scheduler_is_counted_in_flows():
     study = bench.studies("fabric", "racks9-ideal")["racks9-ideal"]
     cost = bench.measure("fabric", "ideal", study, repeat=1, instructions=False, say=silent)
-    (case,) = Study.parse(study, "ideal", []).cases()
+    (case,) = inputs.study(study, "ideal", []).cases()
     assert (cost.unit, cost.units) == ("flow", case.jobs)
 
 
@@ -152,7 +153,7 @@ def test_classes_of_python_stand_beside_what_is_built_in(case):
     names = ["dctcp", "new-reno", "cubic", "swift", "marking queue", "codel queue"]
     assert pairs[::2] == [f"{name} built in" for name in names]
     assert pairs[1::2] == [name.replace("built in", case) for name in pairs[::2]]
-    own = [Study.parse(text, name, []).cases()[0].parameters for name, text in studies.items()]
+    own = [inputs.study(text, name, []).cases()[0].parameters for name, text in studies.items()]
     assert {about["workload.load"] for about in own} == {0.6}
     assert {has_code(text) for text in bench.studies("fabric").values()} == {False}
     assert [has_code(text) for text in studies.values()] == [False, True] * 6
@@ -165,7 +166,7 @@ def test_the_memory_of_a_flow_of_a_class():
     studies = bench.studies("fabric", "python")
     costs = []
     for name in ("dctcp built in", "dctcp python"):
-        case = Study.parse(studies[name], name, flows_at_once(studies[name], 1000)).cases()[0]
+        case = inputs.study(studies[name], name, flows_at_once(studies[name], 1000)).cases()[0]
         columns = case.run(0, Progress()).columns
         assert len(columns["arrived_ps"]) == 1000
         finished = columns["finished_ps"][columns["finished_ps"] >= 0]  # the others never end

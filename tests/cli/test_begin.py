@@ -129,23 +129,3 @@ def test_init_asks_only_where_asked(command, monkeypatch):
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
     assert command("init", "--ask").out.startswith("wrote mine.toml")
     assert 'model = "array"' in Path("mine.toml").read_text()
-
-
-@pytest.mark.filterwarnings("default")
-def test_the_former_name_of_model(command):
-    """`room` is read with a hint, and a run whose study has it is the same run."""
-    command("init", "array", "mine")
-    study = Path("mine.toml")
-    text = study.read_text()
-    assert 'model = "array"' in text
-    study.write_text(text.replace('model = "array"', 'room = "array"'))
-    done = command("run", study, "--out", "r", *SMALL["array"])
-    assert done.code == 0
-    assert "room is called model now; the next version refuses it" in done.err
-    assert "Warning" not in done.err
-    stored = Path("r/study.toml")
-    assert 'model = "array"' in stored.read_text()
-    stored.write_text(stored.read_text().replace("model = ", "room = "))
-    again = command("run", study, "--out", "r", *SMALL["array"])
-    assert (again.code, "all finished before" in again.out) == (0, True)
-    assert command("run", "@zoned-raid/fig4", "--out", "r").code == 2

@@ -10,6 +10,7 @@ from random_fabrics import BUILT_IN, COMPILED, EXAMPLES, WAYS, columns, fabrics
 from share import share
 from sojourn._core import Study
 from sojourn._internal.formats import toml_lines
+from sojourn.execution import inputs
 
 FABRICS = share(100)
 FILES = {"ecn": "threshold.py", "codel": "codel.py", "pie": "pie.py"}
@@ -79,4 +80,4 @@ def _study(parts: dict, kind: str, how: str) -> Study:
     if in_class:
         made = {"kind": "classes", "inside": [made]}
     scheme = {**parts["scheme"], "queue": made}
-    return Study.parse(toml_lines({**parts, "scheme": scheme}), "study.toml", [])
+    return inputs.study(toml_lines({**parts, "scheme": scheme}), "study.toml", [])

@@ -8,11 +8,12 @@ import pytest
 
 import sojourn
 from random_fabrics import EXAMPLES, NEEDS_NUMBA
-from sojourn._core import SpecError, Study
+from sojourn._core import SpecError
 from sojourn._internal.classes import of_case
 from sojourn._internal.errors import InputError
 from sojourn.control import DROP, KEEP, MARK, Packet, Queue
 from sojourn.control.loading import load
+from sojourn.execution import inputs
 
 STUDY = """
 title = "mine"
@@ -162,13 +163,13 @@ def test_a_file_may_have_classes_of_both_kinds(mine, command):
     assert (listed["name"], listed["parameters"][0]["default"]) == ("Threshold", '"22.5KB"')
     (listed,) = command("list", "transports", file, "--json").document
     assert listed["name"] == "Gentle"
-    study = Study.parse(STUDY, str(mine), [])
+    study = inputs.study(STUDY, str(mine), [])
     assert study.cases()[0].parameters["scheme.queue.class"] == "Threshold"
     with pytest.raises(SpecError, match="'Gentle' is a class of Control, expected one of Queue"):
-        Study.parse(f'{STUDY}class = "Gentle"\n', str(mine), [])
+        inputs.study(f'{STUDY}class = "Gentle"\n', str(mine), [])
     file.write_text((EXAMPLES / "swift.py").read_text())
     with pytest.raises(SpecError, match="expected a class of Queue, there is none"):
-        Study.parse(STUDY, str(mine), [])
+        inputs.study(STUDY, str(mine), [])
 
 
 def test_parameters_are_checked_swept_and_kept_in_classes_too(mine, tmp_path):
@@ -183,13 +184,13 @@ def test_parameters_are_checked_swept_and_kept_in_classes_too(mine, tmp_path):
     text = STUDY.replace('kind = "python"\nfile = "mine.py"\n', classes)
     expected = r"unknown key scheme.queue.inside.set.targt, .*did you mean target\?"
     with pytest.raises(SpecError, match=expected):
-        Study.parse(text, str(mine), [])
+        inputs.study(text, str(mine), [])
     text = text.replace("targt = 1", 'target = "30us"')
-    study = Study.parse(text, str(mine), [])
+    study = inputs.study(text, str(mine), [])
     (inside,) = of_case(study.cases()[0].parameters).items()
     assert (inside[0], inside[1]["set.target"]) == ("scheme.queue.inside[1]", "30us")
     named = "name = \"[{ kind = 'python', class = 1 }]\""
-    odd = Study.parse(text.replace('name = "mine"', named), str(mine), [])
+    odd = inputs.study(text.replace('name = "mine"', named), str(mine), [])
     assert [*of_case(odd.cases()[0].parameters)] == ["scheme.queue.inside[1]"]
     run = sojourn.run(_written(mine, text), out=tmp_path / "classes", jobs=2)
     mine.with_name("mine.py").unlink()

@@ -10,10 +10,9 @@ import pytest
 
 import sojourn
 from controllers import STUDY
-from sojourn._core import Study
 from sojourn._internal.errors import CodeError
 from sojourn.control import examples
-from sojourn.execution import flows
+from sojourn.execution import inputs
 from sojourn.execution.execute import Threads, unfinished
 from sojourn.execution.processes import Processes
 from sojourn.execution.studies import place
@@ -74,11 +73,11 @@ def test_a_process_says_how_far_it_is(mine, tmp_path):
     loop = "for number in range(2000):\n            self._arrived += number - number\n        "
     slow = DCTCP.replace("self._arrived += ack.arrived", f"{loop}self._arrived += ack.arrived")
     mine.with_name("mine.py").write_text(slow)
-    study = Study.parse(mine.read_text(), str(mine), [])
+    study = inputs.study(mine.read_text(), str(mine), [])
     directory, seen = RunDirectory(tmp_path / "out"), []
     with directory.writing(study.resolved()):
         tasks = unfinished(study, directory.finished())
-        assert flows.kept(study.cases(), tasks, directory)
+        inputs.provide(study, [], directory.path)
         Processes(2).run(tasks, directory.finished(), directory, seen.append)
     under_way = [status for status in seen if status.cases_done == 0]
     assert {status.simulated_ps for status in under_way} > {0}

@@ -15,6 +15,7 @@ from controllers import STUDY
 from random_fabrics import BUILT_IN, EXAMPLES, PLAIN, columns, fabrics
 from sojourn._core import SpecError, Study
 from sojourn._internal.errors import CodeError
+from sojourn.execution import inputs
 
 MISTAKES = """
 from sojourn.control import Ack, Control, Flow
@@ -109,7 +110,7 @@ def test_threads_change_no_row(kind):
 
 def test_parameters_are_checked_swept_and_written(tmp_path):
     def parse(line: str, more: str = "") -> Study:
-        return Study.parse(f"{STUDY}{line}\n{more}", str(tmp_path / "mine.toml"), [])
+        return inputs.study(f"{STUDY}{line}\n{more}", str(tmp_path / "mine.toml"), [])
 
     (tmp_path / "mine.py").write_text((EXAMPLES / "swift.py").read_text())
     study = parse('set = { base_target = "30us" }', "[sweep]\nscheme.transport.set.ai = [1, 2.5]")
@@ -118,8 +119,8 @@ def test_parameters_are_checked_swept_and_written(tmp_path):
     assert parameters["scheme.transport.class"] == "Swift"
     assert parameters["scheme.transport.set.base_target"] == "30us"
     assert parameters["scheme.transport.set.hop_scale"] == "3us", "defaults are written too"
-    assert study.cases()[0].keep(0, str(tmp_path)), "a run keeps the file"
-    again = Study.parse(study.resolved(), str(tmp_path / "study.toml"), [])
+    inputs.provide(study, [], tmp_path)
+    again = inputs.study(study.resolved(), str(tmp_path / "study.toml"), [])
     assert again.resolved() == study.resolved()
     for line, said in [
         (
@@ -128,7 +129,7 @@ def test_parameters_are_checked_swept_and_written(tmp_path):
         ),
         ("set = { base_target = 30 }", r"base_target = 30, expected a time with its unit"),
         ('set = { ai = "much" }', r'set.ai = "much", expected a finite number'),
-        ("set = 3", r"scheme.transport.set = 3, expected a table of the class's parameters"),
+        ("set = 3", r"scheme.transport.set = 3, expected a table of settings"),
         ('class = "Swft"', r"there is no class 'Swft', did you mean 'Swift'\?"),
     ]:
         with pytest.raises(SpecError, match=said):

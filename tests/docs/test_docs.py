@@ -11,8 +11,8 @@ import click
 import pytest
 
 import pages
-from sojourn import _core
 from sojourn.cli import commands
+from sojourn.execution import inputs
 
 ROOT = Path(__file__).parents[2]
 HOW_TO = ROOT / "docs" / "how-to"
@@ -84,7 +84,7 @@ def test_toml_on_a_page_is_toml(page):
 
 @pytest.mark.parametrize("study", [*studies()])
 def test_a_study_on_a_page_is_a_study(study):
-    assert _core.Study.parse(study, "page.toml", []).cases
+    assert inputs.study(study, "page.toml", []).cases
 
 
 def sojourn_lines() -> Iterator[object]:

@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import STUDY, SWEEP
-from sojourn._core import Study
+from sojourn.execution import inputs
 from sojourn.execution.dry_run import plan
 from sojourn.store.ledger import Ledger
 
@@ -46,7 +46,7 @@ def test_a_directory_that_the_run_would_refuse_is_refused(command, study, tmp_pa
 
 def test_a_pilot_promises_about_what_the_run_takes():
     # 40,000 flows take seconds: the pilots see the beginning, and the rest is as long as that says
-    study = Study.parse(STUDY + SWEEP, "study", [("workload.flows", "40000")])
+    study = inputs.study(STUDY + SWEEP, "study", [("workload.flows", "40000")])
     found = plan(study, Ledger(), at_a_time=2)
     (task, *_) = found.tasks
     assert task.progress.done < 40_000  # it was stopped

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from sojourn._core import Progress, Study
+from sojourn._core import Progress
 from sojourn._internal.errors import InputError
-from sojourn.execution import learnt_range
+from sojourn.execution import inputs, learnt_range
 from sojourn.store.service_list import SERVICES, Range, Services
 
 LIST = """\
@@ -41,7 +41,7 @@ def folder(tmp_path, head=LIST, number=1000, op="read"):
 
 
 def case_of(tmp_path, text):
-    (case,) = Study.parse(text, str(tmp_path / "study.toml"), []).cases()
+    (case,) = inputs.study(text, str(tmp_path / "study.toml"), []).cases()
     return case
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import STUDY
-from sojourn._core import Study
+from sojourn.execution import inputs
 from sojourn.execution.execute import unfinished
 from sojourn.execution.schedule import Work, left_s
 from sojourn.store.ledger import Ledger, Record
@@ -13,7 +13,7 @@ LOADS = {0.2: 2.0, 0.8: 5.0}
 
 
 def order(sweep):
-    study = Study.parse(STUDY + sweep, "study", [])
+    study = inputs.study(STUDY + sweep, "study", [])
     return [tuple(task.case.axes.values()) for task in unfinished(study, Ledger())]
 
 
@@ -38,7 +38,7 @@ def test_what_is_not_swept_by_number_keeps_its_order():
 
 
 def test_every_case_comes_once_before_any_comes_again():
-    study = Study.parse(STUDY + "[sweep]\nworkload.load = [0.2, 0.6]\n", "study", [])
+    study = inputs.study(STUDY + "[sweep]\nworkload.load = [0.2, 0.6]\n", "study", [])
     tasks = unfinished(study, Ledger(), {0: 3, 1: 2})
     assert [(task.case.axes["load"], task.replication) for task in tasks] == [
         (0.6, 0),
@@ -50,7 +50,7 @@ def test_every_case_comes_once_before_any_comes_again():
 
 
 def test_finished_cases_are_not_on_the_list():
-    study = Study.parse(STUDY, "study", [("run.replications", "3")])
+    study = inputs.study(STUDY, "study", [("run.replications", "3")])
     there = Record(0, 1, 60, 0.5, 0.5, 0, 0, axes={}, parameters={}, figures={})
     assert [task.replication for task in unfinished(study, Ledger([there]))] == [0, 2]
 

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from sojourn._core import Progress, Study
+from sojourn._core import Progress
 from sojourn._internal.errors import InputError
+from sojourn.execution import inputs
 from sojourn.mail.fit import fit
 from sojourn.mail.plan.logged import Logged
 from sojourn.maillog import Reading
@@ -146,7 +147,7 @@ WORLD = """domain,subscribers,round_trip,reply,spread,names,down,outage
 
 
 def run(text, folder):
-    case = Study.parse(text, str(folder / "study.toml"), []).cases()[0]
+    case = inputs.study(text, str(folder / "study.toml"), []).cases()[0]
     return case.run(0, Progress())
 
 

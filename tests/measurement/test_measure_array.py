@@ -9,6 +9,7 @@ import pytest
 import sojourn
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
+from sojourn.execution import inputs
 from sojourn.measurement import fio, target
 from sojourn.measurement.array import Offered
 
@@ -56,7 +57,9 @@ def disk(tmp_path):
 
 
 def case(*settings):
-    (found,) = Study.parse(STUDY, "one.toml", [tuple(s.split("=", 1)) for s in settings]).cases()
+    (found,) = inputs.parse(
+        Study, STUDY, "one.toml", [tuple(s.split("=", 1)) for s in settings]
+    ).cases()
     return found
 
 
@@ -94,7 +97,7 @@ def traced(tmp_path):
 
 
 def test_requests_with_addresses_go_to_them(traced):
-    (one,) = Study.parse(traced.read_text(), str(traced), []).cases()
+    (one,) = inputs.study(traced.read_text(), str(traced), []).cases()
     offered = Offered.of(one, 0)
     # blocks 3 and 4 of the array are block 1 of the second disk and 2 of the first
     assert offered.at is not None

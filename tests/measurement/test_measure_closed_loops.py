@@ -6,6 +6,7 @@ import pytest
 import sojourn
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
+from sojourn.execution import inputs
 from sojourn.measurement import closed_loops, target
 from sojourn.measurement import fio as open_loop
 from sojourn.measurement.closed_loops import fio
@@ -80,7 +81,9 @@ def found(disk):
 
 
 def case(*settings, text=STUDY):
-    (one,) = Study.parse(text, "one.toml", [tuple(s.split("=", 1)) for s in settings]).cases()
+    (one,) = inputs.parse(
+        Study, text, "one.toml", [tuple(s.split("=", 1)) for s in settings]
+    ).cases()
     return one
 
 

@@ -1,7 +1,6 @@
 """Offers of a plan: how they are read, what is refused, and which candidates they make."""
 
 import re
-import warnings
 from pathlib import Path
 
 import pytest
@@ -352,12 +351,3 @@ def test_an_override_inside_an_offer_is_named_as_it_was_set():
         changed(overrides=[("layout.fail", "1")])
     with pytest.raises(SpecError, match=r"^--set disk\.men=1: unknown key disk\.men"):
         changed(overrides=[("disk.men", "1")])
-
-
-def test_a_hint_is_given_once_for_all_offers():
-    with warnings.catch_warnings(record=True) as hints:
-        warnings.simplefilter("always")
-        read(OFFERS.replace("model =", "room ="), "plan.toml", [])
-    assert [str(hint.message) for hint in hints] == [
-        "plan.toml:2: room is called model now; the next version refuses it"
-    ]

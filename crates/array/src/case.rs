@@ -7,7 +7,6 @@ use crate::engine::{self, Join, RebuildOrder};
 use crate::exact::{Distribution, FormulaInput, Known, Load};
 use crate::layout::Layout;
 use crate::workload::{self, MAX_BLOCKS, Workload};
-use sojourn_core::files::Open;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Bytes, Span, choices, nested, parameters};
 use std::borrow::Cow;
@@ -180,11 +179,11 @@ impl ArrayCase {
 
     /// Sets the block that a study leaves open. A trace's own block may be smaller than the usual one: then
     /// numbers of blocks in the study grow, so that they are as many bytes as before.
-    pub(crate) fn settle_block(&mut self, open: Open<'_>) -> Result<(), Refusal> {
+    pub(crate) fn settle_block(&mut self) -> Result<(), Refusal> {
         if self.block.is_some() {
             return Ok(());
         }
-        let block = self.workload.block(USUAL_BLOCK.0, open);
+        let block = self.workload.block(USUAL_BLOCK.0);
         let block = Bytes(block.map_err(|refusal| refusal.under("workload"))?);
         self.block = Some(block);
         let factor = u32::try_from(USUAL_BLOCK.0 / block.0).unwrap_or(1).max(1);
@@ -205,18 +204,11 @@ impl ArrayCase {
         self.check()
     }
 
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> Vec<&mut String> {
-        let mut files = self.disk.files();
-        files.extend(self.workload.files());
-        files
-    }
-
     /// The number of requests that have rows in each replication. Reads and checks every file that
-    /// the case names, through `open`, and draws nothing: a case that this accepts can be
+    /// the case names, and draws nothing: a case that this accepts can be
     /// [`run`](ArrayCase::run).
-    pub fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
-        match self.workload(open)?.numbers.requests {
+    pub fn count(&self) -> Result<usize, Refusal> {
+        match self.workload()?.numbers.requests {
             requests if requests > MAX_REQUESTS => {
                 let expected = format!("at most {MAX_REQUESTS} requests in a case");
                 let refusal = Refusal::value(&Value::Int(requests.into()), expected);
@@ -256,12 +248,12 @@ impl ArrayCase {
     }
 
     /// Makes the device ready to be accessed, and goes on with it.
-    pub(crate) fn device<T, W>(&self, open: Open<'_>, then: W) -> Result<T, Refusal>
+    pub(crate) fn device<T, W>(&self, then: W) -> Result<T, Refusal>
     where
         W: WithDevice<Output = Result<T, Refusal>>,
     {
         let (positioning, scheduling) = (&*self.positioning(), &self.scheduling);
-        let context = DeviceContext { block: self.block().0, positioning, scheduling, open };
+        let context = DeviceContext { block: self.block().0, positioning, scheduling };
         self.disk.ready(&context, then).map_err(|refusal| refusal.under("disk"))?
     }
 
@@ -269,7 +261,6 @@ impl ArrayCase {
     pub(crate) fn workload_for<M: ServiceModel>(
         &self,
         model: &M,
-        open: Open<'_>,
     ) -> Result<workload::Ready, Refusal> {
         let block = self.block().0;
         let under_disk = |refusal: Refusal| refusal.under("disk");
@@ -292,7 +283,7 @@ impl ArrayCase {
             false => None,
         };
         let chunk = self.rebuild_plan()?.map_or(0, |rebuild| rebuild.chunk);
-        let workload = self.workload.ready(&workload::WorkloadContext { block, blocks, open });
+        let workload = self.workload.ready(&workload::WorkloadContext { block, blocks });
         let workload = workload.map_err(|refusal| refusal.under("workload"))?;
         let largest = workload.largest.max(chunk).max(1);
         let longest = device::LONGEST_ACCESS;
@@ -307,19 +298,19 @@ impl ArrayCase {
     }
 
     /// The workload, ready to be drawn from.
-    pub(crate) fn workload(&self, open: Open<'_>) -> Result<workload::Ready, Refusal> {
-        self.device(open, PrepareWorkload { case: self, open })
+    pub(crate) fn workload(&self) -> Result<workload::Ready, Refusal> {
+        self.device(PrepareWorkload { case: self })
     }
 
     /// What formulas say of the case, without a simulation.
-    pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
-        self.device(open, Analyse { case: self, open })
+    pub fn known(&self) -> Result<Known, Refusal> {
+        self.device(Analyse { case: self })
     }
 
     /// The distribution of sojourn times by formulas, or two that it lies between; none where no
     /// formula applies.
-    pub fn distribution(&self, open: Open<'_>) -> Result<Option<Distribution>, Refusal> {
-        Ok(self.known(open)?.distribution())
+    pub fn distribution(&self) -> Result<Option<Distribution>, Refusal> {
+        Ok(self.known()?.distribution())
     }
 
     /// What formulas say of devices of a model.
@@ -363,28 +354,26 @@ impl ArrayCase {
 /// Prepares the workload of a case.
 struct PrepareWorkload<'a> {
     case: &'a ArrayCase,
-    open: Open<'a>,
 }
 
 impl WithDevice for PrepareWorkload<'_> {
     type Output = Result<workload::Ready, Refusal>;
 
     fn with<M: ServiceModel>(self, model: M) -> Self::Output {
-        self.case.workload_for(&model, self.open)
+        self.case.workload_for(&model)
     }
 }
 
 /// Says what formulas say of a case.
 struct Analyse<'a> {
     case: &'a ArrayCase,
-    open: Open<'a>,
 }
 
 impl WithDevice for Analyse<'_> {
     type Output = Result<Known, Refusal>;
 
     fn with<M: ServiceModel>(self, model: M) -> Self::Output {
-        let workload = self.case.workload_for(&model, self.open)?;
+        let workload = self.case.workload_for(&model)?;
         Ok(self.case.analysis(&model, &workload))
     }
 }

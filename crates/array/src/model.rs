@@ -8,9 +8,9 @@ use crate::exact::Distribution;
 use crate::layout::Layout;
 use crate::run::VOCABULARY;
 use crate::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
-use sojourn_core::files::Open;
 use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Sizes, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
+use sojourn_core::resource::Tables;
 use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};
 
 impl Model for ArrayCase {
@@ -33,31 +33,27 @@ impl Model for ArrayCase {
         ]
     }
 
-    fn files(&mut self) -> Vec<&mut String> {
-        self.files()
-    }
-
     fn without_effect(&self) -> Vec<Refusal> {
         self.without_effect()
     }
 
-    fn load(&mut self, _: Streams, open: Open<'_>) -> Result<(), Refusal> {
-        self.settle_block(open)
+    fn settle(&mut self) -> Result<(), Refusal> {
+        self.settle_block()
     }
 
-    fn count(&self, open: Open<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
-        self.count(open)
+    fn count(&self, _: Streams, _: Tables<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
+        self.count()
     }
 
     fn run(
         &self,
         streams: Streams,
-        open: Open<'_>,
+        _: Tables<'_>,
         keep: Keep,
         _: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.run(streams, open, keep, progress)
+        self.run(streams, keep, progress)
     }
 
     fn exact_formulas(&self) -> Option<&dyn ExactFormulas> {
@@ -74,8 +70,8 @@ impl Model for ArrayCase {
 }
 
 impl ExactFormulas for ArrayCase {
-    fn known(&self, open: Open<'_>, percentiles: &[f64]) -> Result<Vec<(String, Value)>, Refusal> {
-        let known = self.known(open)?;
+    fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, Refusal> {
+        let known = self.known()?;
         let least = |percentile: &f64| {
             let least = known.quantile_alone(percentile / 100.0)?;
             Some((format!("least_p{percentile}_sojourn_ps"), Value::Float(least)))
@@ -89,8 +85,8 @@ impl ExactFormulas for ArrayCase {
         Ok(counts.into_iter().chain(known.totals()).chain(least).collect())
     }
 
-    fn distribution(&self, open: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal> {
-        let found = self.distribution(open)?;
+    fn distribution(&self) -> Result<Option<(Rows, &'static str)>, Refusal> {
+        let found = self.distribution()?;
         Ok(found.map(|Distribution { times_ps, least, most, words }| {
             let columns = [("sojourn_ps", times_ps), ("least", least), ("most", most)];
             let columns = columns.map(|(name, values)| (name, Column::Float(values)));
@@ -100,11 +96,11 @@ impl ExactFormulas for ArrayCase {
 }
 
 impl OfferedLoad for ArrayCase {
-    fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
-        self.offered(streams, open)
+    fn offered(&self, streams: Streams) -> Result<Rows, Refusal> {
+        self.offered(streams)
     }
 
-    fn sizes(&self, streams: Streams, open: Open<'_>) -> Result<Sizes, Refusal> {
-        self.access_sizes(streams, open)
+    fn sizes(&self, streams: Streams) -> Result<Sizes, Refusal> {
+        self.access_sizes(streams)
     }
 }

@@ -7,7 +7,6 @@ use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuild, Rebuilt, Sc
 use crate::exact::Known;
 use crate::layout::AccessPlan;
 use crate::workload::{self, Request};
-use sojourn_core::files::Open;
 use sojourn_core::model::Sizes;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{
@@ -136,7 +135,6 @@ impl Sink for RowSink {
 struct Run<'a> {
     case: &'a ArrayCase,
     streams: Streams,
-    open: Open<'a>,
     keep: Keep,
     progress: &'a Progress,
 }
@@ -146,7 +144,7 @@ impl WithDevice for Run<'_> {
 
     fn with<M: ServiceModel>(self, model: M) -> Self::Output {
         let case = self.case;
-        let workload = case.workload_for(&model, self.open)?;
+        let workload = case.workload_for(&model)?;
         let known = match self.keep {
             Keep::Rows => case.analysis(&model, &workload),
             Keep::Totals => Known::default(),
@@ -216,7 +214,7 @@ impl Run<'_> {
         sink: S,
     ) -> Result<Result<(S, AccessCounts), Cancelled>, Refusal> {
         let of_workload = |refusal: Refusal| refusal.under("workload");
-        let requests = workload.requests(scenario.streams, self.open);
+        let requests = workload.requests(scenario.streams);
         let mut requests = requests.map_err(of_workload)?;
         let from = &mut requests;
         let done = match self.case.has_events(workload) {
@@ -238,11 +236,10 @@ impl ArrayCase {
     pub fn run(
         &self,
         streams: Streams,
-        open: Open<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.device(open, Run { case: self, streams, open, keep, progress })
+        self.device(Run { case: self, streams, keep, progress })
     }
 
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:
@@ -251,12 +248,12 @@ impl ArrayCase {
     /// (from 0; a later one begins when the one before it is done); and `at`, the first block on the
     /// disk, where that is more than a place as likely as any other: those are drawn on what is
     /// measured, which need not be as large.
-    pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
+    pub fn offered(&self, streams: Streams) -> Result<Rows, Refusal> {
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
         let drawn_there = self.has_even_places();
-        self.for_each_plan(streams, open, |number, request, _, plan| {
+        self.for_each_plan(streams, |number, request, _, plan| {
             if !plan.waits_for_all() {
                 let given = Value::Text(self.layout.name().to_owned());
                 let expected = "a layout whose requests wait for all of their accesses, to measure";
@@ -293,10 +290,10 @@ impl ArrayCase {
 
     /// The smallest and the largest of the reads and of the writes of one replication, in blocks, among
     /// the accesses that its requests make; a rebuild apart.
-    pub fn access_sizes(&self, streams: Streams, open: Open<'_>) -> Result<Sizes, Refusal> {
+    pub fn access_sizes(&self, streams: Streams) -> Result<Sizes, Refusal> {
         let mut sizes = [None; 2];
         let mut kept = 0;
-        self.for_each_plan(streams, open, |_, _, plan_number, plan| {
+        self.for_each_plan(streams, |_, _, plan_number, plan| {
             // Plans that are kept have rising numbers, and are the same each time.
             if plan_number == 0 || plan_number > kept {
                 kept = kept.max(plan_number);
@@ -320,14 +317,13 @@ impl ArrayCase {
     fn for_each_plan(
         &self,
         streams: Streams,
-        open: Open<'_>,
         mut each: impl FnMut(i64, &Request, usize, &AccessPlan) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        let workload = self.workload(open)?;
+        let workload = self.workload()?;
         let all = i64::from(workload.numbers.warmup) + i64::from(workload.numbers.requests);
         let mut plans = PlanCache::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let of_workload = |refusal: Refusal| refusal.under("workload");
-        let mut requests = workload.requests(streams, open).map_err(of_workload)?;
+        let mut requests = workload.requests(streams).map_err(of_workload)?;
         for (number, request) in (0..all).zip(&mut requests) {
             let plan = plans.of(&request, false);
             each(number, &request, plan, plans.plan(plan))?;

@@ -1,34 +1,8 @@
-//! The files that a study names: how they are opened, their text, and tables of cells with commas
-//! between, quoted where a program does so (RFC 4180).
+//! What is in a text: the lines that say something, and tables of cells with commas between, quoted where a
+//! program does so (RFC 4180).
 
-use crate::file_kind;
 use csv::{ReaderBuilder, StringRecord, Terminator, Trim};
 use std::fmt;
-use std::io::{BufRead, Read};
-
-/// Opens a file that a study names, at its beginning, or says why not. Called more than once for a
-/// file.
-pub type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn BufRead>, String>;
-
-/// The largest text: more than the flows of the largest case take.
-const MOST_BYTES: u64 = 1 << 32;
-
-/// The text of a file, or why there is none: it cannot be read, has more than 4 GiB, or is not text in
-/// UTF-8, and then what it looks like.
-pub fn text(open: Open<'_>, name: &str) -> Result<String, String> {
-    let mut file = open(name)?.take(MOST_BYTES + 1);
-    let start = file.fill_buf().map_err(|error| error.to_string())?;
-    if let Some(kind) = file_kind::of_bytes(start) {
-        return Err(format!("it looks like {kind}"));
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err("it has more than 4 GiB".to_owned());
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| "it is not UTF-8 text: convert it with `iconv -t UTF-8`".to_owned())
-}
 
 /// The lines of a text that say something, each with its number from 1 and without space around it: neither
 /// empty lines, nor comments, which begin with #, nor a byte order mark.

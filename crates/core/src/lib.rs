@@ -1,8 +1,8 @@
 //! What every model stands on: integer [time], [quantities](units) with their units, the event
 //! [calendar], [named random streams and distributions](random), [size tables](size_table),
 //! [parameters](mod@parameters) that document themselves, the [rows](Rows) and [report](Report) of a
-//! run, the [vocabulary](Vocabulary) of a model, what a [model] is to a study, and the [files] that a
-//! study names.
+//! run, the [vocabulary](Vocabulary) of a model, what a [model] is to a study, the [files](resource) that a study
+//! names, and [lines and tables](files) in them.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
@@ -12,6 +12,7 @@ pub mod files;
 pub mod model;
 pub mod parameters;
 pub mod random;
+pub mod resource;
 mod run;
 pub mod size_table;
 pub mod time;

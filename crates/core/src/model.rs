@@ -1,8 +1,8 @@
 //! What a model is to a study: the trait [`Model`], which each case of a model implements; what only
 //! some models can do beside simulating; and the topics under which a model's parts are listed.
 
-use crate::files::Open;
 use crate::parameters::{Entry, Field, Refusal, Table, Value};
+use crate::resource::{Call, Tables};
 use crate::{Cancelled, Keep, Progress, Report, Rows, Streams, Vocabulary};
 use std::any::Any;
 use std::fmt;
@@ -21,19 +21,14 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     where
         Self: Sized;
 
-    /// The names of the files that it reads.
-    fn files(&mut self) -> Vec<&mut String>;
-
-    /// Learns what its files are, and settles what a study leaves to them; `first` are the streams of its
-    /// first replication. Called once, when their places are known and nothing has been counted.
-    fn load(&mut self, _first: Streams, _open: Open<'_>) -> Result<(), Refusal> {
+    /// Settles what a study leaves to its files. Called once, before anything else.
+    fn settle(&mut self) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Sees to it that the files that a replication needs, and that a run keeps, are in a run directory. Returns
-    /// whether there are such.
-    fn keep(&self, _: Streams, _run: &str) -> Result<bool, Refusal> {
-        Ok(false)
+    /// The calls that draw the tables of a replication.
+    fn calls(&self, _: Streams) -> Result<Vec<Call>, Refusal> {
+        Ok(Vec::new())
     }
 
     /// Its settings that have no effect beside the others, each as a refusal. A study is refused if all of
@@ -42,16 +37,17 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The number of jobs of a replication, no more than memory holds. Checks everything and draws
-    /// nothing: a case that this accepts can be [`run`](Model::run). Gives `tell` what the author of the
-    /// study has to know about how its files were read.
-    fn count(&self, open: Open<'_>, tell: Tell<'_>) -> Result<usize, Refusal>;
+    /// The number of jobs of a replication, of which `first` are the streams; no more than memory holds. Checks
+    /// everything and draws nothing: a case that this accepts can be [`run`](Model::run). Gives `tell` what the
+    /// author of the study has to know about how its files were read.
+    fn count(&self, first: Streams, tables: Tables<'_>, tell: Tell<'_>) -> Result<usize, Refusal>;
 
-    /// Simulates a replication, on up to `threads` threads where the model can.
+    /// Simulates a replication, whose drawn tables are in `tables`, on up to `threads` threads where the model
+    /// can.
     fn run(
         &self,
         streams: Streams,
-        open: Open<'_>,
+        tables: Tables<'_>,
         keep: Keep,
         threads: usize,
         progress: &Progress,
@@ -78,22 +74,22 @@ pub type Tell<'a> = &'a dyn Fn(String);
 pub trait ExactFormulas {
     /// The mean sojourn time, exactly or between bounds, and for each of `percentiles`, in per cent,
     /// what it is not below: totals by name, as a run has them.
-    fn known(&self, open: Open<'_>, percentiles: &[f64]) -> Result<Vec<(String, Value)>, Refusal>;
+    fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, Refusal>;
 
     /// The distribution of sojourn times, or two that it lies between: columns `sojourn_ps`, in
     /// picoseconds, and the shares `least` and `most` of jobs that are done by then; and the
     /// formulas, for people. None where no formula applies.
-    fn distribution(&self, open: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal>;
+    fn distribution(&self) -> Result<Option<(Rows, &'static str)>, Refusal>;
 }
 
 /// A list of what each station is asked for: what `sojourn measure` issues to a real one.
 pub trait OfferedLoad {
     /// The list of one replication, a row for each thing asked for.
-    fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal>;
+    fn offered(&self, streams: Streams) -> Result<Rows, Refusal>;
 
     /// The smallest and the largest thing asked for of each kind in one replication, in the units of
     /// the list. Memory does not grow with the list.
-    fn sizes(&self, streams: Streams, open: Open<'_>) -> Result<Sizes, Refusal>;
+    fn sizes(&self, streams: Streams) -> Result<Sizes, Refusal>;
 }
 
 /// The smallest and the largest of several kinds of things, by kind.

@@ -17,6 +17,7 @@ use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Workload, WorkloadContext};
 use sojourn_core::model::Tell;
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_core::resource::{Call, Tables};
 use sojourn_core::{Keep, Rate, Report, Span, Streams, Time, parameters};
 use std::sync::Arc;
 
@@ -139,14 +140,19 @@ impl FabricCase {
         }
     }
 
-    /// Refuses flows that wait for others; `purpose` says what for their arrival times have to be known.
+    /// Refuses flows that wait for others; `purpose` says what for their arrival times have to be known. Other
+    /// arguments as those of [`count`](FabricCase::count).
     pub(crate) fn check_known_arrivals(
         &self,
-        context: &WorkloadContext<'_>,
+        first: Streams,
+        tables: Tables<'_>,
         purpose: &str,
     ) -> Result<(), Refusal> {
-        self.sources().try_for_each(|(key, source)| {
-            source.check_known_arrivals(context, purpose).map_err(|refusal| refusal.under(key))
+        let graph = &self.topology.graph();
+        let context = WorkloadContext { graph, packets: &self.packets, tables, tell: &|_| {} };
+        self.sources().zip(self.branches(first)).try_for_each(|((key, source), first)| {
+            let checked = source.check_known_arrivals(&context, first, purpose);
+            checked.map_err(|refusal| refusal.under(key))
         })
     }
 
@@ -168,52 +174,33 @@ impl FabricCase {
         nth.into_iter().map(move |nth| streams.branch(nth))
     }
 
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> impl Iterator<Item = &mut String> {
-        let FabricCase { workload, background, scheme, .. } = self;
-        let workloads = [Some(workload), background.as_mut()].into_iter().flatten();
-        workloads.flat_map(Workload::files).chain(scheme.files())
-    }
-
-    /// Learns what its files are; `first` are the streams of the first replication. Called once, before
-    /// anything is counted or drawn.
-    pub fn load(&mut self, first: Streams) -> Result<(), Refusal> {
-        let graph = self.topology.graph();
-        let rates: Vec<u64> = graph.nics().map(|link| link.rate.bits_per_second()).collect();
-        let branches: Vec<Streams> = self.branches(first).collect();
-        let sources = [Some(&mut self.workload), self.background.as_mut()].into_iter().flatten();
-        for ((key, source), own) in PART_NAMES.into_iter().zip(sources).zip(branches) {
-            source.load(&rates, own).map_err(|refusal| refusal.under(key))?;
-        }
-        self.scheme.load().map_err(|refusal| refusal.under("scheme"))
-    }
-
-    /// Sees to it that the tables of flows and the Python code that a replication needs are in a run directory.
-    /// Returns whether there are such.
-    pub fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
-        let mut any = self.scheme.keep(run).map_err(|refusal| refusal.under("scheme"))?;
-        for ((key, source), own) in self.sources().zip(self.branches(streams)) {
-            any |= source.keep(own, run).map_err(|refusal| refusal.under(key))?;
-        }
-        Ok(any)
+    /// The calls of functions that draw the jobs of a replication.
+    pub fn calls(&self, streams: Streams) -> Result<Vec<Call>, Refusal> {
+        let sources = self.sources().zip(self.branches(streams));
+        let calls = sources.filter_map(|((key, source), own)| {
+            let call = source.call(&self.topology, own).map_err(|refusal| refusal.under(key));
+            call.transpose()
+        });
+        calls.collect()
     }
 
     /// How many jobs will arrive in each replication. Reads and checks every file that the case
-    /// names, through `read`, and draws nothing: what this takes, [`ready`](FabricCase::ready)
-    /// takes. Gives `tell` what the author of the case has to know about how its files were read.
+    /// names, and draws nothing: what this takes, [`ready`](FabricCase::ready) takes. `first` are the streams of
+    /// the first replication. Gives `tell` what the author of the case has to know about how its files were read.
     pub fn count(
         &self,
-        read: &dyn Fn(&str) -> Result<String, String>,
+        first: Streams,
+        tables: Tables<'_>,
         tell: Tell<'_>,
     ) -> Result<usize, Refusal> {
-        let context =
-            WorkloadContext { graph: &self.topology.graph(), packets: &self.packets, read, tell };
         if let Scheme::Ideal(_) = self.scheme {
-            self.check_known_arrivals(&context, "for the scheme Ideal")?;
+            self.check_known_arrivals(first, tables, "for the scheme Ideal")?;
         }
+        let graph = &self.topology.graph();
+        let context = WorkloadContext { graph, packets: &self.packets, tables, tell };
         let mut jobs = 0;
-        for (key, source) in self.sources() {
-            jobs += source.count(&context, jobs).map_err(|refusal| refusal.under(key))?;
+        for ((key, source), first) in self.sources().zip(self.branches(first)) {
+            jobs += source.count(&context, first, jobs).map_err(|refusal| refusal.under(key))?;
         }
         Ok(jobs)
     }
@@ -224,14 +211,10 @@ impl FabricCase {
     }
 
     /// Draws the jobs of one replication.
-    pub fn ready(
-        &self,
-        streams: Streams,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Ready, Refusal> {
+    pub fn ready(&self, streams: Streams, tables: Tables<'_>) -> Result<Ready, Refusal> {
         let graph = self.topology.graph().forwarding(self.forwarding).drawn(streams);
         let packets = &self.packets;
-        let context = WorkloadContext { graph: &graph, packets, read, tell: &|_| {} };
+        let context = WorkloadContext { graph: &graph, packets, tables, tell: &|_| {} };
         let drawn: Result<Vec<Drawn>, Refusal> = self
             .sources()
             .zip(self.branches(streams))

@@ -11,9 +11,9 @@ use crate::switch_memory::Buffer;
 use crate::topology::Topology;
 use crate::transport::{Priority, TransportKind};
 use crate::workload::{Workload, deadlines};
-use sojourn_core::files::{Open, text};
 use sojourn_core::model::{Model, Part, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
+use sojourn_core::resource::{Call, Tables};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary, WORKLOADS};
 
 impl Model for FabricCase {
@@ -40,31 +40,23 @@ impl Model for FabricCase {
         ]
     }
 
-    fn files(&mut self) -> Vec<&mut String> {
-        self.files().collect()
+    fn calls(&self, streams: Streams) -> Result<Vec<Call>, Refusal> {
+        self.calls(streams)
     }
 
-    fn load(&mut self, first: Streams, _: Open<'_>) -> Result<(), Refusal> {
-        self.load(first)
-    }
-
-    fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
-        self.keep(streams, run)
-    }
-
-    fn count(&self, open: Open<'_>, tell: Tell<'_>) -> Result<usize, Refusal> {
-        self.count(&|name| text(open, name), tell)
+    fn count(&self, first: Streams, tables: Tables<'_>, tell: Tell<'_>) -> Result<usize, Refusal> {
+        self.count(first, tables, tell)
     }
 
     fn run(
         &self,
         streams: Streams,
-        open: Open<'_>,
+        tables: Tables<'_>,
         keep: Keep,
         threads: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        Ok(self.ready(streams, &|name| text(open, name))?.run(keep, threads, progress))
+        Ok(self.ready(streams, tables)?.run(keep, threads, progress))
     }
 
     fn table(&self) -> Table {

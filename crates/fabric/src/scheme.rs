@@ -258,42 +258,6 @@ impl PacketScheme {
 }
 
 impl Scheme {
-    /// The names of the files that it reads.
-    pub(crate) fn files(&mut self) -> impl Iterator<Item = &mut String> {
-        let packets = match self {
-            Scheme::Packets(scheme) => Some(scheme),
-            Scheme::Ideal(_) => None,
-        };
-        packets
-            .into_iter()
-            .flat_map(|scheme| scheme.transport.file().into_iter().chain(scheme.queue.files()))
-    }
-
-    /// Sees to it that the Python code that it names is in a run directory. Returns whether there is any.
-    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
-        match self {
-            Scheme::Packets(scheme) => {
-                let transport = scheme.transport.keep(run);
-                let any = transport.map_err(|refusal| refusal.under("transport"))?;
-                let queue = scheme.queue.keep(run).map_err(|refusal| refusal.under("queue"))?;
-                Ok(any | queue)
-            }
-            Scheme::Ideal(_) => Ok(false),
-        }
-    }
-
-    /// Loads the Python code that it names.
-    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
-        match self {
-            Scheme::Packets(scheme) => {
-                let transport = scheme.transport.load();
-                transport.map_err(|refusal| refusal.under("transport"))?;
-                scheme.queue.load().map_err(|refusal| refusal.under("queue"))
-            }
-            Scheme::Ideal(_) => Ok(()),
-        }
-    }
-
     /// The names of all known schemes.
     fn names() -> Vec<&'static str> {
         KNOWN.iter().map(|known| known.name).chain([Ideal::NAME]).collect()

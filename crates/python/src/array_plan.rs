@@ -1,101 +1,128 @@
 //! A plan: a study of arrays to choose from, and what is wanted of them.
 
-use crate::{Case, Study, hinted, settings};
+use crate::resources::{self, Given};
+use crate::{Case, Study, refused, settings};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use sojourn_core::parameters::Setting;
 use sojourn_study as study;
 use sojourn_study::PricedDisk;
 
 /// A plan file, checked and with its defaults filled in.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct Plan(study::Plan);
+pub(crate) struct Plan {
+    plan: study::Plan,
+    given: Given,
+}
 
 #[pymethods]
 impl Plan {
     #[staticmethod]
-    fn parse(
-        py: Python<'_>,
+    #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
+    fn needs<'py>(
+        py: Python<'py>,
         text: &str,
         source: &str,
         overrides: Vec<(String, String)>,
+        resources: Given,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = resources::resources(&resources);
+        resources::needs(py, study::Plan::needs(text, source, &overrides, &given))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
+    fn parse(
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+        resources: Given,
     ) -> PyResult<Plan> {
-        hinted(py, study::Plan::parse(text, source, &overrides), study::Plan::hints).map(Plan)
+        let given = resources::resources(&resources);
+        let plan = study::Plan::parse(text, source, &overrides, &given).map_err(refused)?;
+        Ok(Plan { plan, given: resources })
     }
 
     #[getter]
     fn title(&self) -> &str {
-        self.0.title()
+        self.plan.title()
     }
 
     #[getter]
     fn target(&self) -> String {
-        self.0.wanted.target.write().expect("a target").to_string().trim_matches('"').to_owned()
+        self.plan.wanted.target.write().expect("a target").to_string().trim_matches('"').to_owned()
     }
 
     #[getter]
     fn percentile(&self) -> Option<f64> {
-        self.0.wanted.target.percentile
+        self.plan.wanted.target.percentile
     }
 
     #[getter]
     fn limit_ps(&self) -> u64 {
-        self.0.wanted.target.limit.ps()
+        self.plan.wanted.target.limit.ps()
     }
 
     #[getter]
     fn inclusive(&self) -> bool {
-        self.0.wanted.target.inclusive
+        self.plan.wanted.target.inclusive
     }
 
     #[getter]
     fn capacity_bytes(&self) -> Option<u64> {
-        self.0.wanted.capacity.map(|capacity| capacity.0)
+        self.plan.wanted.capacity.map(|capacity| capacity.0)
     }
 
     #[getter]
     fn replications(&self) -> u32 {
-        self.0.wanted.replications.get()
+        self.plan.wanted.replications.get()
     }
 
     #[getter]
-    fn lists(&self) -> Vec<CandidateList> {
-        self.0.lists.iter().cloned().map(CandidateList).collect()
+    fn lists(&self, py: Python<'_>) -> Vec<CandidateList> {
+        let list = |list: &study::CandidateList| CandidateList {
+            list: list.clone(),
+            given: resources::copied(py, &self.given),
+        };
+        self.plan.lists.iter().map(list).collect()
     }
 }
 
 /// The candidates of a disk on offer, or of all disks of a sweep.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct CandidateList(study::CandidateList);
+pub(crate) struct CandidateList {
+    list: study::CandidateList,
+    given: Given,
+}
 
 #[pymethods]
 impl CandidateList {
     #[getter]
-    fn study(&self) -> Study {
-        Study(self.0.study.clone())
+    fn study(&self, py: Python<'_>) -> Study {
+        Study::new(py, self.list.study.clone(), &self.given)
     }
 
     #[getter]
     fn counts(&self) -> Vec<u32> {
-        self.0.counts.clone()
+        self.list.counts.clone()
     }
 
     #[getter]
     fn refused<'py>(&self, py: Python<'py>) -> PyResult<Vec<Refused<'py>>> {
-        let refused = self.0.refused.iter();
+        let refused = self.list.refused.iter();
         let refused = refused.map(|it| {
-            let name = self.0.name(&it.axes);
+            let name = self.list.name(&it.axes);
             Ok((it.index, settings(py, &it.axes)?, name, it.error.to_string()))
         });
         refused.collect()
     }
 
     fn name(&self, case: &Case) -> String {
-        self.0.name(case.0.axes())
+        self.list.name(case.case.axes())
     }
 
     fn priced_disk(&self, case: &Case) -> (f64, Option<u64>) {
-        let PricedDisk { price, capacity } = self.0.priced_disk(&case.0);
+        let PricedDisk { price, capacity } = self.list.priced_disk(&case.case);
         (*price, capacity.map(|capacity| capacity.0))
     }
 }

@@ -1,45 +1,78 @@
 //! Estimates of fabrics from their links.
 
-use crate::{Cancelled, Case, Outcome, Progress, Study, hinted, refused, settings};
+use crate::resources::{self, Given};
+use crate::{Cancelled, Case, Outcome, Progress, Study, refused, settings};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use sojourn_study as study;
 
 /// A study every case of which can be estimated.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct Estimate(study::Estimate);
+pub(crate) struct Estimate {
+    estimate: study::Estimate,
+    given: Given,
+}
 
 #[pymethods]
 impl Estimate {
     #[staticmethod]
-    fn parse(
-        py: Python<'_>,
+    #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
+    fn needs<'py>(
+        py: Python<'py>,
         text: &str,
         source: &str,
         overrides: Vec<(String, String)>,
+        resources: Given,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = resources::resources(&resources);
+        resources::needs(py, study::Estimate::needs(text, source, &overrides, &given))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
+    fn parse(
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+        resources: Given,
     ) -> PyResult<Estimate> {
-        let read = study::Estimate::parse(text, source, &overrides);
-        hinted(py, read, |estimate| estimate.study.hints().to_vec()).map(Estimate)
+        let given = resources::resources(&resources);
+        let estimate = study::Estimate::parse(text, source, &overrides, &given).map_err(refused)?;
+        Ok(Estimate { estimate, given: resources })
     }
 
     #[getter]
-    fn study(&self) -> Study {
-        Study(self.0.study.clone())
+    fn hints(&self) -> Vec<String> {
+        self.estimate.study.hints().to_vec()
+    }
+
+    #[getter]
+    fn study(&self, py: Python<'_>) -> Study {
+        Study::new(py, self.estimate.study.clone(), &self.given)
     }
 
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        settings(py, &self.0.parameters())
+        settings(py, &self.estimate.parameters())
     }
 
     fn resolved(&self) -> String {
-        self.0.resolved()
+        self.estimate.resolved()
     }
 
-    fn decompose(&self, py: Python<'_>, case: &Case, replication: u32) -> PyResult<Decomposition> {
-        let decomposed = py.detach(|| self.0.decompose(&case.0, replication));
+    #[pyo3(signature = (case, replication, resources = Given::new()))]
+    fn decompose(
+        &self,
+        py: Python<'_>,
+        case: &Case,
+        replication: u32,
+        resources: Given,
+    ) -> PyResult<Decomposition> {
+        let given = resources::resources(&resources);
+        let tables = |key: &str| given.table_or(&case.resources, key);
+        let decomposed = py.detach(|| self.estimate.decompose(&case.case, replication, &tables));
         decomposed.map(Decomposition).map_err(refused)
     }
 }

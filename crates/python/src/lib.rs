@@ -3,11 +3,11 @@
 mod array_plan;
 mod control;
 mod fabric_estimate;
-mod interpreter;
 mod mail;
 mod maillog;
 mod progress;
 mod reception;
+mod resources;
 mod testnet;
 
 use numpy::{IntoPyArray, PyArray1};
@@ -15,13 +15,15 @@ use progress::Progress;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict, PyList};
+use resources::{Call, Given};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Long simulations and lists of thousands allocate small things by the million, from a few threads.
 #[global_allocator]
@@ -43,117 +45,152 @@ create_exception!(
 );
 
 fn refused(error: study::SpecError) -> PyErr {
-    interpreter::interrupt().unwrap_or_else(|| SpecError::new_err(error.to_string()))
-}
-
-/// Returns what was read; warns of each of its `hints` for its author.
-fn hinted<T>(
-    py: Python<'_>,
-    read: Result<T, study::SpecError>,
-    hints: impl FnOnce(&T) -> Vec<String>,
-) -> PyResult<T> {
-    let read = read.map_err(refused)?;
-    for hint in hints(&read) {
-        let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("NULs were replaced");
-        PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
-    }
-    Ok(read)
+    SpecError::new_err(error.to_string())
 }
 
 /// A study file, checked and with its defaults filled in.
 #[pyclass(frozen, module = "sojourn._core")]
-struct Study(study::Study);
+struct Study {
+    study: study::Study,
+    given: Given,
+    resources: Arc<study::Resources>,
+}
+
+impl Study {
+    fn new(py: Python<'_>, study: study::Study, given: &Given) -> Study {
+        let resources = Arc::new(resources::resources(given));
+        Study { study, given: resources::copied(py, given), resources }
+    }
+}
 
 #[pymethods]
 impl Study {
     #[staticmethod]
+    #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
+    fn needs<'py>(
+        py: Python<'py>,
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+        resources: Given,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = resources::resources(&resources);
+        resources::needs(py, study::Study::needs(text, source, &overrides, &given))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
     fn parse(
         py: Python<'_>,
         text: &str,
         source: &str,
         overrides: Vec<(String, String)>,
+        resources: Given,
     ) -> PyResult<Study> {
-        let read = study::Study::parse(text, source, &overrides);
-        hinted(py, read, |study| study.hints().to_vec()).map(Study)
+        let given = resources::resources(&resources);
+        let study = study::Study::parse(text, source, &overrides, &given).map_err(refused)?;
+        Ok(Study::new(py, study, &resources))
+    }
+
+    #[getter]
+    fn resources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.given.iter().map(|(id, resource)| (id, resource.bind(py))).into_py_dict(py)
+    }
+
+    #[getter]
+    fn hints(&self) -> Vec<String> {
+        self.study.hints().to_vec()
     }
 
     #[getter]
     fn title(&self) -> &str {
-        &self.0.title
+        &self.study.title
     }
 
     #[getter]
     fn model(&self) -> &str {
-        self.0.model()
+        self.study.model()
     }
 
     #[getter]
     fn replications(&self) -> u32 {
-        self.0.run.replications.get()
+        self.study.run.replications.get()
     }
 
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.run.seed
+        self.study.run.seed
     }
 
     fn resolved(&self) -> String {
-        self.0.resolved()
+        self.study.resolved()
     }
 
     fn cases(&self) -> Vec<Case> {
-        self.0.cases().iter().cloned().map(Case).collect()
+        let case =
+            |case: &study::Case| Case { case: case.clone(), resources: self.resources.clone() };
+        self.study.cases().iter().map(case).collect()
     }
 }
 
 /// One point of the study: a pure description, cheap to hold.
 #[pyclass(frozen, module = "sojourn._core")]
-struct Case(study::Case);
+struct Case {
+    case: study::Case,
+    /// What its study was read with.
+    resources: Arc<study::Resources>,
+}
 
 #[pymethods]
 impl Case {
     #[getter]
     fn index(&self) -> usize {
-        self.0.index
+        self.case.index
     }
 
     #[getter]
     fn jobs(&self) -> usize {
-        self.0.jobs
+        self.case.jobs
     }
 
     #[getter]
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        settings(py, self.0.axes())
+        settings(py, self.case.axes())
     }
 
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        settings(py, &self.0.parameters())
+        settings(py, &self.case.parameters())
     }
 
-    #[pyo3(signature = (replication, progress, *, rows = true, threads = 1))]
+    #[pyo3(signature = (replication, progress, resources = Given::new(), *, rows = true, threads = 1))]
     fn run(
         &self,
         py: Python<'_>,
         replication: u32,
         progress: &Progress,
+        resources: Given,
         rows: bool,
         threads: usize,
     ) -> PyResult<Outcome> {
         let keep = if rows { study::Keep::Rows } else { study::Keep::Totals };
-        let run = |progress: &study::Progress| self.0.run(replication, keep, threads, progress);
+        let given = resources::resources(&resources);
+        let tables = |key: &str| given.table_or(&self.resources, key);
+        let run = |progress: &study::Progress| {
+            self.case.run(replication, &tables, keep, threads, progress)
+        };
         let report = progress.watch(py, run)?.map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
     }
 
-    fn keep(&self, replication: u32, folder: &str) -> PyResult<bool> {
-        self.0.keep(replication, folder).map_err(refused)
+    fn calls(&self, replication: u32) -> PyResult<Vec<Call>> {
+        let calls = self.case.calls(replication).map_err(refused)?;
+        Ok(calls.into_iter().map(Call::from).collect())
     }
 
     fn known<'py>(&self, py: Python<'py>, percentiles: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
-        let known = py.detach(|| self.0.known(&percentiles)).map_err(refused)?;
+        let known = py.detach(|| self.case.known(&percentiles)).map_err(refused)?;
         settings(py, &known)
     }
 
@@ -161,7 +198,7 @@ impl Case {
         &self,
         py: Python<'py>,
     ) -> PyResult<Option<(Bound<'py, PyDict>, &'static str)>> {
-        let found = py.detach(|| self.0.distribution()).map_err(refused)?;
+        let found = py.detach(|| self.case.distribution()).map_err(refused)?;
         found.map(|(rows, words)| Ok((columns(py, rows)?, words))).transpose()
     }
 
@@ -170,12 +207,12 @@ impl Case {
         py: Python<'_>,
         replication: u32,
     ) -> PyResult<BTreeMap<&str, (i64, i64)>> {
-        let sizes = py.detach(|| self.0.access_sizes(replication)).map_err(refused)?;
+        let sizes = py.detach(|| self.case.access_sizes(replication)).map_err(refused)?;
         Ok(sizes.into_iter().map(|(op, [least, most])| (op, (least, most))).collect())
     }
 
     fn offered<'py>(&self, py: Python<'py>, replication: u32) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, py.detach(|| self.0.offered(replication)).map_err(refused)?)
+        columns(py, py.detach(|| self.case.offered(replication)).map_err(refused)?)
     }
 }
 
@@ -312,7 +349,6 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    sojourn_fabric::python::install(Box::new(interpreter::Python3));
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<array_plan::Plan>()?;
@@ -320,9 +356,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fabric_estimate::Estimate>()?;
     module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
+    module.add_class::<resources::Resource>()?;
+    module.add_class::<resources::FileNeed>()?;
+    module.add_class::<Call>()?;
     module.add_class::<Outcome>()?;
     for (name, of) in control::types_with_fields(module.py())? {
-        module.add(name, of)?;
+        module.add(*name, of)?;
     }
     module.add_class::<control::Flow>()?;
     module.add_class::<control::Random>()?;

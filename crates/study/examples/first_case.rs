@@ -1,6 +1,7 @@
 //! Runs the first case of a study and prints its totals: `cargo run --example first_case STUDY.toml`.
 
-use sojourn_study::{Keep, Progress, Study};
+use sojourn_core::resource::no_tables;
+use sojourn_study::{Keep, Progress, Resources, Study};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,10 +24,11 @@ fn main() -> ExitCode {
 /// The totals of one replication of the first case, a line each, or why there are none.
 fn run(path: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let study = Study::parse(&text, path, &[]).map_err(|error| error.to_string())?;
+    let study =
+        Study::parse(&text, path, &[], &Resources::default()).map_err(|error| error.to_string())?;
     let case = study.cases().first().ok_or("a study has a case")?;
     let report = case
-        .run(0, Keep::Totals, 1, &Progress::default())
+        .run(0, &no_tables, Keep::Totals, 1, &Progress::default())
         .map_err(|error| error.to_string())?
         .map_err(|_| "the run was stopped".to_owned())?;
     let line = |(name, value): &(String, _)| format!("{name} = {value:?}\n");

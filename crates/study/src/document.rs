@@ -112,29 +112,6 @@ impl Document {
         Ok(())
     }
 
-    /// Reads a key by its former name; a hint for the writer, where that was given.
-    pub(crate) fn rename(
-        &mut self,
-        former: &str,
-        present: &str,
-    ) -> Result<Option<String>, SpecError> {
-        let Some(value) = self.root.remove(former) else { return Ok(None) };
-        let place = self.place(&[former.to_owned()]).to_owned();
-        if self.root.get(present).is_some() {
-            let both = format!("{present} is given as well: leave out {former}, its former name");
-            return Err(SpecError::at(place, both));
-        }
-        self.root.set(present, value);
-        let path = vec![present.to_owned()];
-        for over in self.overrides.iter_mut().filter(|over| over.path == [former]) {
-            over.path.clone_from(&path);
-        }
-        let hint =
-            format!("{place}: {former} is called {present} now; the next version refuses it");
-        self.places.insert(path, place);
-        Ok(Some(hint))
-    }
-
     /// Where `path` was set: by an override, in the sweep, in the file, or in the nearest table
     /// around it. A table that was made by setting something inside it was set there.
     pub(crate) fn place(&self, path: &[String]) -> &str {
@@ -313,6 +290,7 @@ fn plain(value: &Value) -> toml_edit::Value {
         Value::Int(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::Text(text) => text.as_str().into(),
+        Value::File(file) => file.name.as_str().into(),
         Value::List(values) => toml_edit::Value::Array(values.iter().map(plain).collect()),
         Value::Table(table) => toml_edit::Value::InlineTable(
             table.iter().map(|(key, value)| (key.to_owned(), plain(value))).collect(),

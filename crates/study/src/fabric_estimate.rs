@@ -4,10 +4,11 @@
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
-use crate::study::{Case, Study, open};
-use sojourn_core::files::text;
+use crate::files::{Files, Need, Resources};
+use crate::study::{Case, Study};
 use sojourn_core::model::Topic;
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_core::resource::Tables;
 use sojourn_fabric::FabricCase;
 use sojourn_fabric::estimate::Settings;
 
@@ -31,12 +32,32 @@ impl Estimate {
         text: &str,
         source: &str,
         overrides: &[(String, String)],
+        resources: &Resources,
+    ) -> Result<Estimate, SpecError> {
+        Estimate::of(text, source, overrides, &Files::new(resources))
+    }
+
+    /// What the study needs and was not handed in, as [`Study::needs`] says it.
+    pub fn needs(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+        resources: &Resources,
+    ) -> Vec<Need> {
+        Files::missing(resources, |files| Estimate::of(text, source, overrides, files))
+    }
+
+    fn of(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+        files: &Files<'_>,
     ) -> Result<Estimate, SpecError> {
         let mut document = Document::read(text, source, overrides)?;
         let given = document.root.remove(KEY).unwrap_or(Value::Table(Table::default()));
         let settings =
             Settings::read(&given).map_err(|refusal| document.refused(refusal.under(KEY)))?;
-        let study = Study::of(&mut document, source)?;
+        let study = Study::of(&mut document, source, files)?;
         for case in study.cases() {
             let fabric: Result<&FabricCase, Refusal> = case.of_model().ok_or_else(|| {
                 let given = Value::Text(study.model().to_owned());
@@ -44,7 +65,9 @@ impl Estimate {
                 Refusal::value(&given, expected).under("model")
             });
             fabric
-                .and_then(|fabric| fabric.check_estimable(&read))
+                .and_then(|fabric| {
+                    fabric.check_estimable(case.streams(0), &|key| files.resources.table(key))
+                })
                 .map_err(|refusal| document.refused(refusal))?;
         }
         Ok(Estimate { study, settings })
@@ -63,18 +86,18 @@ impl Estimate {
         settings.map(|(path, value)| (format!("{KEY}.{path}"), value)).collect()
     }
 
-    /// One replication of a case of the study, counted from 0, its flows drawn and put onto the
+    /// One replication of a case of the study, counted from 0, whose tables are in `tables`; its flows drawn and put onto the
     /// links of the fabric.
-    pub fn decompose(&self, case: &Case, replication: u32) -> Result<Decomposition, SpecError> {
+    pub fn decompose(
+        &self,
+        case: &Case,
+        replication: u32,
+        tables: Tables<'_>,
+    ) -> Result<Decomposition, SpecError> {
         let fabric: &FabricCase = case.of_model().expect("the cases of an estimate are fabrics");
-        Decomposition::new(fabric, &self.settings, case.streams(replication), &read)
+        Decomposition::new(fabric, &self.settings, case.streams(replication), tables)
             .map_err(|refusal| case.refused(&refusal))
     }
-}
-
-/// The text of a file that the study names.
-fn read(name: &str) -> Result<String, String> {
-    text(&open, name)
 }
 
 /// The table of a study that says how it is estimated.

@@ -1,6 +1,7 @@
 //! Study files: a TOML text in, a list of pure cases, typed rows out.
 //!
 //! - [`Study`]: a study file, read, checked and crossed into [`Case`]s;
+//! - [`Need`] and [`Resources`]: what is in the files that it names, which others read;
 //! - [`Plan`]: a study of an array with a target, and what its disks cost;
 //! - [`Estimate`]: a study of fabrics that are estimated from their links;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
@@ -13,6 +14,7 @@ mod array_plan;
 mod document;
 mod error;
 mod fabric_estimate;
+mod files;
 mod model;
 mod registry;
 mod schema;
@@ -24,6 +26,7 @@ mod vocabulary;
 pub use array_plan::{CandidateList, Offer, Offers, Plan, PricedDisk, Target, Wanted};
 pub use error::SpecError;
 pub use fabric_estimate::{Decomposition, Estimate, LinkTimes};
+pub use files::{FileNeed, Need, Resources, Unread};
 pub use registry::registry;
 pub use schema::schema;
 pub use settings::read_settings;

@@ -8,7 +8,7 @@
 use crate::array_plan::Wanted;
 use crate::fabric_estimate;
 use crate::model::{MODELS, ModelEntry};
-use crate::study::{FORMER_MODEL, Head};
+use crate::study::Head;
 use serde_json::{Map, Value as Json, json};
 use sojourn_core::parameters::{Entry, Field, Parameters, Shape, Value};
 use std::collections::BTreeMap;
@@ -23,17 +23,12 @@ type Listing = fn() -> Entry;
 /// The schema as JSON.
 pub fn schema() -> String {
     let mut schema = Schema::default();
-    let studies: Vec<(Json, Json)> = (MODELS.iter())
-        .map(|model| {
-            let named = |key| has(key, model.name);
-            (json!({ "anyOf": [named("model"), named(FORMER_MODEL)] }), schema.study(model))
-        })
-        .collect();
+    let studies: Vec<(Json, Json)> =
+        (MODELS.iter()).map(|model| (has("model", model.name), schema.study(model))).collect();
     let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
     let one_of = json!({ "enum": names });
-    let wrong = json!({ "properties": { "model": one_of, FORMER_MODEL: one_of } });
-    let given = json!({ "anyOf": [{ "required": ["model"] }, { "required": [FORMER_MODEL] }] });
-    let unnamed = json!({ "if": given, "then": wrong, "else": studies[0].1 });
+    let wrong = json!({ "properties": { "model": one_of } });
+    let unnamed = json!({ "if": { "required": ["model"] }, "then": wrong, "else": studies[0].1 });
     let mut whole = choice(studies, unnamed);
     whole["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     whole["title"] = json!("A study of sojourn");
@@ -67,9 +62,7 @@ impl Schema {
             properties.insert(field.name.to_owned(), self.field(field));
         }
         let name = json!({ "const": model.name, "description": entry.summary });
-        let deprecated = json!({ "const": model.name, "deprecated": true });
         properties.insert("model".to_owned(), name);
-        properties.insert(FORMER_MODEL.to_owned(), deprecated);
         for field in &entry.parameters {
             properties.insert(field.name.to_owned(), self.field(field));
         }
@@ -119,7 +112,7 @@ impl Schema {
                 }
                 number
             }
-            Shape::Text(None) => json!({ "type": "string" }),
+            Shape::Text(None) | Shape::File { .. } => json!({ "type": "string" }),
             Shape::Text(Some(pattern)) => json!({ "type": "string", "pattern": pattern }),
             Shape::Names(names) => json!({ "enum": names }),
             Shape::List(each) => json!({ "type": "array", "items": self.value(each) }),
@@ -290,6 +283,7 @@ fn plain(value: &Value) -> Json {
         Value::Int(number) => json!(number),
         Value::Float(number) => json!(number),
         Value::Text(text) => json!(text),
+        Value::File(file) => json!(file.name),
         Value::List(values) => values.iter().map(plain).collect(),
         Value::Table(table) => {
             table.iter().map(|(key, value)| (key.to_owned(), plain(value))).collect()

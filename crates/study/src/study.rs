@@ -2,18 +2,17 @@
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
+use crate::files::{Files, Need, Resources};
 use crate::model::{MODELS, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
 use sojourn_core::model::{Model, Sizes, Tell};
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
+use sojourn_core::resource::{Call, Tables};
 use sojourn_core::units::is_same_quantity;
 use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
 use std::any::Any;
 use std::cell::RefCell;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 parameters! {
@@ -82,21 +81,42 @@ pub struct Refused {
 }
 
 impl Study {
-    /// Reads a study. `source` is the file's name, for messages and for the paths in it;
-    /// `overrides` are (path, value) pairs laid over it, each value TOML or a bare word.
+    /// Reads a study. `source` is the file's name, for messages; `overrides` are (path, value) pairs laid over
+    /// it, each value TOML or a bare word; `resources` are what it [`needs`](Study::needs).
     ///
     /// Nothing is simulated, but all is checked: every case, every file that one names.
     pub fn parse(
         text: &str,
         source: &str,
         overrides: &[(String, String)],
+        resources: &Resources,
     ) -> Result<Study, SpecError> {
-        Study::of(&mut Document::read(text, source, overrides)?, source)
+        let mut document = Document::read(text, source, overrides)?;
+        Study::of(&mut document, source, &Files::new(resources))
+    }
+
+    /// What of that which the study needs was not handed in; arguments as those of [`parse`](Study::parse). Who
+    /// hands it in asks again: calls of functions are known once their files are. Of a study that is
+    /// refused these may be not all.
+    pub fn needs(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+        resources: &Resources,
+    ) -> Vec<Need> {
+        Files::missing(resources, |files| {
+            let mut document = Document::read(text, source, overrides)?;
+            Study::of(&mut document, source, files)
+        })
     }
 
     /// The study that a document holds, which then knows where the sweep sets what.
-    pub(crate) fn of(document: &mut Document, source: &str) -> Result<Study, SpecError> {
-        match Study::as_far_as_possible(document, source)? {
+    pub(crate) fn of(
+        document: &mut Document,
+        source: &str,
+        files: &Files<'_>,
+    ) -> Result<Study, SpecError> {
+        match Study::as_far_as_possible(document, source, files)? {
             (study, refused) if refused.is_empty() => Ok(study),
             (_, mut refused) => Err(refused.swap_remove(0).error),
         }
@@ -108,25 +128,25 @@ impl Study {
     pub(crate) fn as_far_as_possible(
         document: &mut Document,
         source: &str,
+        files: &Files<'_>,
     ) -> Result<(Study, Vec<Refused>), SpecError> {
         if document.root.is_empty() {
             let nothing = "nothing in it, expected a study: `sojourn list tables` has its parts";
             return Err(SpecError::at(source, nothing));
         }
-        let mut hints = Vec::from_iter(document.rename(FORMER_MODEL, "model")?);
+        let mut hints = Vec::new();
         let (head, _) = split(&document.root);
         let Head { title, model: entry, run } =
             Head::read_table(&head).map_err(|refusal| document.refused(refusal))?;
         let mut axes = sweep::take(document, &names((entry.entry)()))?;
         let refuse = |refusal: Refusal| document.refused(refusal);
         let (_, given) = split(&document.root);
-        let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
         let points = sweep::cross(&axes);
         let first = Streams::new(run.seed, 0);
         let mut read = Vec::with_capacity(points.len());
         for point in &points {
             let case = sweep::tree(&given, &axes, point)
-                .and_then(|tree| read_case(entry, &tree, &base, first, &mut hints));
+                .and_then(|tree| read_case(entry, tree, files, first, &mut hints));
             match case {
                 Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
                     return Err(refuse(refusal));
@@ -210,9 +230,6 @@ impl Study {
     }
 }
 
-/// The former name of the key `model`, which is still read.
-pub(crate) const FORMER_MODEL: &str = "room";
-
 /// The keys of a struct of parameters.
 fn names(entry: Entry) -> Vec<&'static str> {
     entry.parameters.iter().map(|field| field.name).collect()
@@ -233,19 +250,19 @@ fn split(root: &Table) -> (Table, Table) {
 /// yet.
 fn read_case(
     entry: ModelEntry,
-    root: &Table,
-    base: &Path,
+    mut root: Table,
+    files: &Files<'_>,
     first: Streams,
     hints: &mut Vec<String>,
 ) -> Result<(Box<dyn Model>, usize), Refusal> {
     let new = RefCell::new(Vec::new());
-    let read = read_model(entry, root, base, first, &|hint| new.borrow_mut().push(hint));
+    let read = read_model(entry, &mut root, files, first, &|hint| new.borrow_mut().push(hint));
     for hint in new.into_inner() {
         if !hints.contains(&hint) {
             hints.push(hint);
         }
     }
-    read.map_err(|refusal| as_written(root, refusal))
+    read.map_err(|refusal| as_written(&root, refusal))
 }
 
 /// A refusal with its value as the study has it, `2400h`, where it has the same quantity, `8640000s`.
@@ -270,11 +287,12 @@ fn value_at<'a>(root: &'a Table, path: &[String]) -> Option<&'a Value> {
 
 fn read_model(
     entry: ModelEntry,
-    root: &Table,
-    base: &Path,
+    root: &mut Table,
+    files: &Files<'_>,
     first: Streams,
     tell: Tell<'_>,
 ) -> Result<(Box<dyn Model>, usize), Refusal> {
+    let unread = files.put(entry.entry, root);
     let mut model = (entry.read)(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
             let own = names(Head::entry()).into_iter().chain(["sweep"]);
@@ -282,11 +300,15 @@ fn read_model(
         }
         refusal
     })?;
-    for file in model.files() {
-        *file = located(base, file);
+    if let Some(refusal) = unread {
+        return Err(refusal);
     }
-    model.load(first, &open)?;
-    let jobs = model.count(&open, tell)?;
+    model.settle()?;
+    if files.is_survey() {
+        model.calls(first)?.into_iter().for_each(|call| files.survey(call));
+        return Ok((model, 1));
+    }
+    let jobs = model.count(first, &|key| files.resources.table(key), tell)?;
     Ok((model, jobs))
 }
 
@@ -327,28 +349,6 @@ fn within_bounds(cases: usize, run: &Run) -> Result<(), Refusal> {
     Err(Refusal::value(&given, expected).under("replications").under("run"))
 }
 
-/// The absolute path of a file that a study in `base` names.
-fn located(base: &Path, name: &str) -> String {
-    let path = base.join(name);
-    std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
-}
-
-/// Opens a regular file. Refuses pipes and devices: a study's files are read when it is checked, and
-/// again for each replication.
-pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, String> {
-    let what = fs::metadata(name).map_err(|error| error.to_string())?;
-    if !what.is_file() && !what.is_dir() {
-        return Err(
-            "it is a pipe or a device, and is read more than once: save it first".to_owned()
-        );
-    }
-    let file = File::open(name).map_err(|error| error.to_string())?;
-    Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
-}
-
-/// The number of bytes that are read at a time.
-const BUFFER: usize = 1 << 16;
-
 impl Case {
     /// The swept parameters under their short names.
     pub fn axes(&self) -> &[(String, Value)] {
@@ -365,46 +365,45 @@ impl Case {
         document::flat(&self.model.table())
     }
 
-    /// Simulates one replication, counted from 0, on up to `threads` threads where the model can. The
-    /// rows of a replication are equal on any number of threads.
+    /// Simulates one replication, counted from 0, whose tables are in `tables`, on up to `threads` threads where
+    /// the model can. The rows of a replication are equal on any number of threads.
     pub fn run(
         &self,
         replication: u32,
+        tables: Tables<'_>,
         keep: Keep,
         threads: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         self.model
-            .run(self.streams(replication), &open, keep, threads, progress)
+            .run(self.streams(replication), tables, keep, threads, progress)
             .map_err(|refusal| self.refused(&refusal))
     }
 
-    /// Sees to it that the files that a replication needs, and that a run keeps, are in a run directory. Returns
-    /// whether there are such.
-    pub fn keep(&self, replication: u32, run: &str) -> Result<bool, SpecError> {
-        let kept = self.model.keep(self.streams(replication), run);
-        kept.map_err(|refusal| self.refused(&refusal))
+    /// The calls that draw the tables of a replication.
+    pub fn calls(&self, replication: u32) -> Result<Vec<Call>, SpecError> {
+        self.model.calls(self.streams(replication)).map_err(|refusal| self.refused(&refusal))
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator
     /// plans them; no rows where the model has none.
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
         let Some(load) = self.model.offered_load() else { return Ok(Rows::default()) };
-        load.offered(self.streams(replication), &open).map_err(|refusal| self.refused(&refusal))
+        load.offered(self.streams(replication)).map_err(|refusal| self.refused(&refusal))
     }
 
     /// The smallest and the largest of these accesses, in blocks, for reads and for writes; none where
     /// the model has no accesses.
     pub fn access_sizes(&self, replication: u32) -> Result<Sizes, SpecError> {
         let Some(load) = self.model.offered_load() else { return Ok(Sizes::new()) };
-        load.sizes(self.streams(replication), &open).map_err(|refusal| self.refused(&refusal))
+        load.sizes(self.streams(replication)).map_err(|refusal| self.refused(&refusal))
     }
 
     /// What formulas say of the mean sojourn time, as totals of a run; and a lower bound for each of
     /// `percentiles`, in per cent, at any load. Empty where the model has no formulas.
     pub fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, SpecError> {
         let Some(formulas) = self.model.exact_formulas() else { return Ok(Vec::new()) };
-        formulas.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
+        formulas.known(percentiles).map_err(|refusal| self.refused(&refusal))
     }
 
     /// The distribution of sojourn times by formulas, and which these are: columns `sojourn_ps`, in
@@ -412,7 +411,7 @@ impl Case {
     /// formula applies.
     pub fn distribution(&self) -> Result<Option<(Rows, &'static str)>, SpecError> {
         let Some(formulas) = self.model.exact_formulas() else { return Ok(None) };
-        formulas.distribution(&open).map_err(|refusal| self.refused(&refusal))
+        formulas.distribution().map_err(|refusal| self.refused(&refusal))
     }
 
     /// The case of the model, where that is `M`.

@@ -1,10 +1,13 @@
 //! Quantities at the edges of their ranges: a study is refused, or its rows are sound. Arithmetic is
 //! checked in tests, so that a sum which leaves its range ends one.
 
+mod read;
+
 use proptest::prelude::*;
 use proptest::sample::select;
+use sojourn_core::resource::no_tables;
 use sojourn_properties::cases;
-use sojourn_study::{Column, Keep, Progress, Report, Study};
+use sojourn_study::{Column, Keep, Progress, Report};
 use std::fs;
 use std::path::Path;
 
@@ -63,9 +66,9 @@ fn frequency() -> impl Strategy<Value = &'static str> {
 /// Runs all cases of a study, if it is one: what came of each.
 fn run(text: &str, folder: &str) -> Vec<Report> {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder).join("study.toml");
-    let Ok(study) = Study::parse(text, source.to_str().unwrap(), &[]) else { return Vec::new() };
+    let Ok(study) = read::study(text, source.to_str().unwrap(), &[]) else { return Vec::new() };
     let run = |case: &sojourn_study::Case| {
-        let ran = case.run(0, Keep::Rows, 1, &Progress::default()).ok()?;
+        let ran = case.run(0, &no_tables, Keep::Rows, 1, &Progress::default()).ok()?;
         Some(ran.expect("nothing cancels it"))
     };
     study.cases().iter().filter_map(run).collect()

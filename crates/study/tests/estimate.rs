@@ -1,6 +1,6 @@
 //! Studies that are to be estimated: what is refused, and what it resolves to.
 
-use sojourn_study::{Estimate, Study};
+use sojourn_study::{Estimate, Resources, Study};
 
 const STUDY: &str = r#"
 [topology]
@@ -17,8 +17,8 @@ balance = "ecmp"
 fn refused(overrides: &[(&str, &str)]) -> String {
     let given: Vec<(String, String)> =
         overrides.iter().map(|&(path, value)| (path.to_owned(), value.to_owned())).collect();
-    Study::parse(STUDY, "study.toml", &[]).expect("a study");
-    match Estimate::parse(STUDY, "study.toml", &given) {
+    Study::parse(STUDY, "study.toml", &[], &Resources::default()).expect("a study");
+    match Estimate::parse(STUDY, "study.toml", &given, &Resources::default()) {
         Ok(_) => "nothing".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -108,12 +108,14 @@ fn assert_said(said: &str, message: &str) {
 #[test]
 fn what_the_sweep_sets_is_refused_there() {
     let text = format!("{STUDY}[sweep]\nscheme.balance = [\"ecmp\", \"spray\"]\n");
-    let error = Estimate::parse(&text, "study.toml", &[]).unwrap_err().to_string();
+    let error =
+        Estimate::parse(&text, "study.toml", &[], &Resources::default()).unwrap_err().to_string();
     assert!(error.starts_with("study.toml:11: scheme.balance = \"spray\", expected"), "{error}");
     let error = Estimate::parse(
         "model = \"array\"\ndisk = \"ST3500630NS\"\nlayout = \"raid5\"\n[workload]\nkind = \"synthetic\"\nblocks = 4\narrivals = { kind = \"poisson\", rate = \"1/s\" }",
         "study.toml",
         &[],
+        &Resources::default(),
     );
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("study.toml:1: model = \"array\", expected \"fabric\""), "{error}");
@@ -122,12 +124,14 @@ fn what_the_sweep_sets_is_refused_there() {
 #[test]
 fn an_estimate_resolves_to_itself_and_is_no_plain_study() {
     let cluster = [("estimate.cluster".to_owned(), "0.2".to_owned())];
-    let estimate = Estimate::parse(STUDY, "study.toml", &cluster).unwrap();
+    let estimate = Estimate::parse(STUDY, "study.toml", &cluster, &Resources::default()).unwrap();
     let resolved = estimate.resolved();
     assert!(resolved.contains("[estimate]\ncluster = 0.2\naccess = \"once\"\n"), "{resolved}");
-    let again = Estimate::parse(&resolved, "elsewhere.toml", &[]).unwrap();
+    let again = Estimate::parse(&resolved, "elsewhere.toml", &[], &Resources::default()).unwrap();
     assert_eq!(again.resolved(), resolved);
     assert_eq!(again.parameters(), estimate.parameters());
-    let error = Study::parse(&resolved, "elsewhere.toml", &[]).unwrap_err().to_string();
+    let error = Study::parse(&resolved, "elsewhere.toml", &[], &Resources::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("unknown key estimate"), "{error}");
 }

@@ -1,8 +1,9 @@
 //! What the author of a study is told: every kind of mistake, and the whole message.
 //! `UPDATE_GOLDEN=1 cargo test -p sojourn-study --test messages` writes the messages anew.
 
+mod read;
+
 use serde_json::Value;
-use sojourn_study::Study;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +73,7 @@ fn answer(mistake: &[&str], folder: &Path) -> String {
     lines.extend(base.iter().copied().filter(|line| kept(line)));
     let text = lines.join("\n").replace("100000 times 4", &["4"; 100_000].join(", "));
     let source = folder.join("study.toml");
-    match Study::parse(&text, source.to_str().unwrap(), &overrides) {
+    match read::study(&text, source.to_str().unwrap(), &overrides) {
         Ok(_) => "nothing".to_owned(),
         Err(error) => error.to_string().replace(&format!("{}/", folder.display()), ""),
     }
@@ -158,10 +159,10 @@ flows = [
     let refused = |from: &str, to: &str| {
         let text = study.replacen(from, to, 1);
         assert_ne!(text, study);
-        let error = Study::parse(&text, "buffers.toml", &[]).unwrap_err().to_string();
+        let error = read::study(&text, "buffers.toml", &[]).unwrap_err().to_string();
         error.split(": ").next().unwrap().to_owned()
     };
-    Study::parse(study, "buffers.toml", &[]).unwrap();
+    read::study(study, "buffers.toml", &[]).unwrap();
     assert_eq!(refused("title", "titel"), "buffers.toml:2");
     assert_eq!(refused("leaf-spine", "leafspine"), "buffers.toml:5");
     assert_eq!(refused("kind = \"leaf-spine\"", ""), "buffers.toml:4");

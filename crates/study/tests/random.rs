@@ -1,6 +1,8 @@
 //! Random input: whatever is read, the answer is a study or one line; and what a study resolves to
 //! is the same study.
 
+mod read;
+
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use sojourn_properties::cases;
@@ -10,7 +12,7 @@ const QUICK: &str = include_str!("../../../papers/pfabric/websearch-quick.toml")
 
 /// A study, or a refusal that people can read.
 fn parse(text: &str, overrides: &[(String, String)]) -> Option<Study> {
-    match Study::parse(text, "study.toml", overrides) {
+    match read::study(text, "study.toml", overrides) {
         Ok(study) => Some(study),
         Err(error) => {
             let said = error.to_string();
@@ -24,7 +26,7 @@ fn parse(text: &str, overrides: &[(String, String)]) -> Option<Study> {
 /// What the resolved study has to share with the one that it came from.
 fn resolves_to_itself(study: &Study) {
     let resolved = study.resolved();
-    let again = Study::parse(&resolved, "elsewhere/study.toml", &[])
+    let again = read::study(&resolved, "elsewhere/study.toml", &[])
         .unwrap_or_else(|error| panic!("{error} in\n{resolved}"));
     let cases = |study: &Study| -> Vec<_> {
         study
@@ -253,7 +255,7 @@ fn the_papers_studies_resolve_to_themselves() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         if text.lines().any(|line| line == "[topology]" || line == "model = \"array\"") {
-            let study = Study::parse(&text, path.to_str().unwrap(), &[]);
+            let study = read::study(&text, path.to_str().unwrap(), &[]);
             resolves_to_itself(&study.unwrap_or_else(|error| panic!("{error}")));
             count += 1;
         }

@@ -1,15 +1,16 @@
 //! The registry against the parser: what it lists can be named in a study, and the defaults that it
 //! shows are the ones that hold.
 
+mod read;
+
 use serde_json::Value as Json;
 use sojourn_core::Stream;
-use sojourn_core::parameters::{Refusal, Table};
+use sojourn_core::resource::{Cells, Columns, Content, Resource};
 use sojourn_fabric::python::{
-    About, Begin, Call, Controller, ControllerClass, FlowColumn, FlowColumns, Hooks, Interpreter,
-    Named, PortDecisions, PythonClass, QueueClass, QueueHooks, install,
+    Begin, Controller, ControllerClass, Hooks, PortDecisions, PythonClass, QueueClass, QueueHooks,
 };
 use sojourn_fabric::transport::Window;
-use sojourn_study::{Case, Study, registry};
+use sojourn_study::{Case, Need, Unread, registry};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -85,18 +86,11 @@ fn variants(name: &str) -> impl Iterator<Item = Json> {
 
 /// A class that has no parameters.
 #[derive(Debug)]
-struct AnyClass(About);
-
-impl AnyClass {
-    fn new() -> Arc<AnyClass> {
-        let (name, sha256) = ("Any".to_owned(), "0".repeat(16));
-        Arc::new(AnyClass(About { name, sha256, parameters: Table::default() }))
-    }
-}
+struct AnyClass;
 
 impl PythonClass for AnyClass {
-    fn about(&self) -> &About {
-        &self.0
+    fn name(&self) -> &str {
+        "Any"
     }
 }
 
@@ -120,48 +114,31 @@ impl ControllerClass for AnyClass {
     }
 }
 
-/// A Python for which every file holds one flow, and every function draws it; and a class.
-struct OneFlow;
-
-impl Interpreter for OneFlow {
-    fn controller(&self, _: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
-        Ok(AnyClass::new())
-    }
-
-    fn queue(&self, _: &Named<'_>) -> Result<Arc<dyn QueueClass>, Refusal> {
-        Ok(AnyClass::new())
-    }
-
-    fn sha256(&self, _: &str) -> Result<String, String> {
-        Ok("0".repeat(64))
-    }
-
-    fn flows(&self, _: &str, _: Option<&str>) -> Result<FlowColumns, String> {
-        let names = ["src", "dst", "size_bytes", "arrival_ps"].map(str::to_owned).to_vec();
-        let columns = [0, 1, 1000, 0].map(|number| FlowColumn::Whole(vec![number], None)).to_vec();
-        Ok(FlowColumns { names, columns, rows: 1 })
-    }
-
-    fn draw(&self, _: &Call<'_>) -> Result<FlowColumns, String> {
-        self.flows("", None)
-    }
-
-    fn draw_into(&self, _: &Call<'_>, _: &str, _: &str) -> Result<(), String> {
-        Err("nothing is kept here".to_owned())
-    }
-
-    fn drawn(&self, _: &str, _: &str) -> Result<String, String> {
-        Err("nothing is kept here".to_owned())
-    }
-
-    fn copy(&self, _: &str, _: Option<&str>, _: &str) -> Result<(), String> {
-        Err("nothing is kept here".to_owned())
-    }
+/// What is in a file: one flow in every table, no parameters in every class, and a text elsewhere.
+fn given(need: &Need, source: &str) -> Result<Resource, Unread> {
+    let names = ["src", "dst", "size_bytes", "arrival_ps"].map(str::to_owned).to_vec();
+    let columns = [0, 1, 1000, 0].map(|number| Cells::Whole(vec![number], None)).to_vec();
+    let flow = Columns { names, columns, rows: 1 };
+    let Need::File(file) = need else {
+        return Ok(Resource {
+            content: Content::Columns(Arc::new(flow)),
+            ..Resource::text("", "")
+        });
+    };
+    let content = match (file.part.0, file.part.1.as_str()) {
+        ("workload", "table") => Content::Columns(Arc::new(flow)),
+        ("workload", "python") => Content::Functions(None),
+        ("transport", "python") => {
+            Content::Object(Arc::new(Arc::new(AnyClass) as Arc<dyn ControllerClass>))
+        }
+        ("queue", "python") => Content::Object(Arc::new(Arc::new(AnyClass) as Arc<dyn QueueClass>)),
+        _ => return read::beside(file, source),
+    };
+    Ok(Resource { content, ..Resource::text(&file.name, "") })
 }
 
 /// A study with a file of flows beside it.
 fn case(study: &str) -> Result<Case, String> {
-    install(Box::new(OneFlow));
     static SOURCE: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registry");
         std::fs::create_dir_all(&folder).unwrap();
@@ -185,7 +162,8 @@ fn case(study: &str) -> Result<Case, String> {
         }
         folder.join("study.toml")
     });
-    let study = Study::parse(study, SOURCE.to_str().unwrap(), &[]);
+    let source = SOURCE.to_str().unwrap();
+    let study = read::study_with(study, source, &[], |need| given(need, source));
     study.map(|study| study.cases()[0].clone()).map_err(|error| error.to_string())
 }
 
@@ -320,23 +298,6 @@ fn every_name_selects_its_variant_with_its_defaults() {
     }
 }
 
-/// `room` is read as `model`, which it was called before, with a hint; what is written says `model`.
-#[test]
-fn the_former_name_of_model() {
-    let rest = "topology = { kind = \"single-switch\", hosts = 4 }\n\
-                workload = { kind = \"poisson\", load = 0.5 }\nscheme = \"DCTCP\"\n";
-    let read = |key: &str| Study::parse(&format!("{key} = \"fabric\"\n{rest}"), "study.toml", &[]);
-    let [former, present] = ["room", "model"].map(|key| read(key).unwrap());
-    assert_eq!(former.resolved(), present.resolved());
-    assert!(present.resolved().contains("model = \"fabric\""));
-    assert!(present.hints().is_empty());
-    let hint = "study.toml:1: room is called model now; the next version refuses it";
-    assert_eq!(former.hints(), [hint]);
-    let over = [("room".to_owned(), "fabric".to_owned())];
-    let over = Study::parse(rest, "study.toml", &over).unwrap();
-    assert!(over.hints().iter().any(|hint| hint.starts_with("--set room=fabric: ")));
-}
-
 /// What a study says of itself, and of what all variants of a model's parts share.
 #[test]
 fn the_defaults_of_a_study_hold() {
@@ -347,7 +308,7 @@ fn the_defaults_of_a_study_hold() {
         (array, ["array", "controller"], "\ncontroller.parity = "),
         ([MAIL, INTERNET, LIST].join("\n"), ["mail", "machine"], "\nmachine.write = "),
     ] {
-        let study = Study::parse(&rest, "study.toml", &[]).unwrap();
+        let study = read::study(&rest, "study.toml", &[]).unwrap();
         let mut written = rest.clone();
         for entry in topic("tables") {
             let name = text(&entry, "name");
@@ -366,7 +327,7 @@ fn the_defaults_of_a_study_hold() {
                 }
             }
         }
-        let long = Study::parse(&written, "study.toml", &[]).unwrap();
+        let long = read::study(&written, "study.toml", &[]).unwrap();
         assert_eq!(study.resolved(), long.resolved());
         assert!(written.contains("\nrun.seed = 1\n") && written.contains(known), "{written}");
     }

@@ -1,6 +1,8 @@
 //! The sweep: which cases there are, in which order, what they and their columns are called, and
 //! what overrides do to it.
 
+mod read;
+
 use sojourn_study::{Case, Study};
 
 const BASE: &str = r#"
@@ -12,7 +14,7 @@ scheme = "DCTCP"
 fn parse(sweep: &str, overrides: &[(&str, &str)]) -> Study {
     let owned = |&(path, value): &(&str, &str)| (path.to_owned(), value.to_owned());
     let overrides: Vec<_> = overrides.iter().map(owned).collect();
-    Study::parse(&format!("{BASE}{sweep}"), "study.toml", &overrides).unwrap()
+    read::study(&format!("{BASE}{sweep}"), "study.toml", &overrides).unwrap()
 }
 
 /// The axes of each case as one word each: `scheme=DCTCP load=0.5`.

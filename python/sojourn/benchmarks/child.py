@@ -10,7 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn._core import Progress, Study
+from sojourn._core import Progress
+from sojourn.execution import inputs
 
 
 def main() -> None:
@@ -19,10 +20,11 @@ def main() -> None:
 
     task = json.load(sys.stdin)
     overrides = [(path, value) for path, value in task["overrides"]]
-    case = Study.parse(task["study"], task["source"], overrides).cases()[0]
+    case = inputs.study(task["study"], task["source"], overrides).cases()[0]
     if task["begin"]:
         begin = [(path, value) for path, value in task["begin"]]
-        Study.parse(task["study"], task["source"], begin).cases()[0].run(0, Progress(), rows=False)
+        warm = inputs.study(task["study"], task["source"], begin).cases()[0]
+        warm.run(0, Progress(), rows=False)
     start = time.thread_time()
     outcome = case.run(0, Progress(), rows=False)
     cpu_s = time.thread_time() - start

@@ -9,11 +9,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from pathlib import Path
 from threading import Lock
 
 from sojourn._core import Decomposition, Estimate, Progress
 from sojourn._internal.vocabulary import jobs_of
-from sojourn.execution import flows
+from sojourn.execution import inputs
 from sojourn.execution.execute import (
     Observer,
     Paced,
@@ -89,8 +90,10 @@ def decomposed(part: Part) -> Decomposition:
 
 @lru_cache(maxsize=1)
 def _draw(part: Part) -> Decomposition:
-    parsed = Estimate.parse(part.study, part.source, [])
-    return parsed.decompose(parsed.study.cases()[part.case], part.replication)
+    parsed = inputs.parse(Estimate, part.study, part.source, [])
+    case = parsed.study.cases()[part.case]
+    given = inputs.tables(case, part.replication, Path(part.source).parent)
+    return parsed.decompose(case, part.replication, given)
 
 
 def parse(
@@ -108,7 +111,9 @@ def parse(
     """
     given = {"run.seed": seed, "run.replications": replications}
     more = [(path, str(value)) for path, value in given.items() if value is not None]
-    return Estimate.parse(text, source, [*overrides, *more])
+    estimate = inputs.parse(Estimate, text, source, [*overrides, *more])
+    inputs.warn(estimate.hints)
+    return estimate
 
 
 def run(
@@ -137,7 +142,8 @@ def run(
         ledger = directory.finished()
         tasks = unfinished(estimate.study, ledger)
         directory.sign(meta, finished=not tasks)
-        flows.kept(estimate.study.cases(), tasks, directory)
+        runs = ((task.case, task.replication) for task in tasks)
+        inputs.provide(estimate.study, runs, directory.path)
         with reporter(jobs_of(estimate.study.model)) as observer:
             links = Links(estimate, study, where)
             execute(tasks, ledger, directory, place=links, observer=observer)

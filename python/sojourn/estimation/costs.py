@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from sojourn import estimation as estimating
 from sojourn._core import Cancelled, Estimate
 from sojourn._internal.units import number
+from sojourn.execution import inputs
 from sojourn.execution.execute import Task
-from sojourn.execution.flows import kept
 from sojourn.store.run_directory import RunDirectory
 
 _PILOTS = 4
@@ -63,7 +63,8 @@ def predict(estimate: Estimate, tasks: Sequence[Task]) -> Costs:
     exact, links, jobs = 0.0, 0.0, 0
     with TemporaryDirectory(prefix="sojourn-") as folder:
         directory = RunDirectory(Path(folder))
-        kept(estimate.study.cases(), chosen, directory)
+        runs = ((task.case, task.replication) for task in chosen)
+        inputs.provide(estimate.study, runs, directory.path)
         for task in chosen:
             index, replication = task.case.index, task.replication
             part = estimating.Part(study, index, replication, str(directory.study))

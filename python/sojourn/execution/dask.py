@@ -9,7 +9,6 @@ import math
 import socket
 import sys
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +19,11 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypeVar
 
-from sojourn._core import Case, Study
+from sojourn._core import Case
 from sojourn._internal import build, trust
-from sojourn._internal.errors import Hint, InputError
+from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
+from sojourn.execution import inputs
 from sojourn.execution.execute import Observer, Paced, R, Status, Task
 from sojourn.execution.results import Outcome, kept, simulated
 from sojourn.store.ledger import Ledger
@@ -252,8 +252,9 @@ def _run(sent: Sent, expected: str, keys: Sequence[tuple[int, int]]) -> list[Out
             been looked at.
     """
     _refuse_this_build(expected)
-    cases = _cases(sent).cases
-    return [simulated(cases[index], replication) for index, replication in keys]
+    there = _cases(sent)
+    folder = Path(there.folder.name)
+    return [simulated(there.cases[index], replication, folder) for index, replication in keys]
 
 
 def _do(work: Callable[[Sequence[T]], list[R]], expected: str, batch: Sequence[T]) -> list[R]:
@@ -291,10 +292,8 @@ def _cases(sent: Sent) -> _Unpacked:
         path = directory.path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(octets)
-    # Trust was decided, and hints were said, where the study comes from.
-    with trust.answering(trust.always), warnings.catch_warnings():
-        warnings.simplefilter("ignore", Hint)
-        cases = Study.parse(sent.study, str(directory.study), []).cases()
+    with trust.answering(trust.always):  # decided where the study comes from
+        cases = inputs.study(sent.study, str(directory.study), []).cases()
     return _Unpacked(cases, folder)
 
 

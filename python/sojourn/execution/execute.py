@@ -19,6 +19,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from sojourn._core import Case, CaseFailed, Progress, Study
 from sojourn._internal.errors import InputError, Interrupted, reason
 from sojourn._internal.units import count
+from sojourn.execution import inputs
 from sojourn.execution.results import Failure, code_error, figures, keep
 from sojourn.execution.schedule import Work, left_s, longest_first
 from sojourn.store.ledger import Ledger, Record
@@ -204,7 +205,8 @@ class Threads:
         """Simulate a case, and put it into the run directory."""
         case, replication = task.case, task.replication
         task.started, cpu = time.perf_counter(), time.thread_time()
-        outcome = case.run(replication, task.progress, threads=self.each)
+        given = inputs.tables(case, replication, directory.path)
+        outcome = case.run(replication, task.progress, given, threads=self.each)
         wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
         cpu += task.progress.helped_s
         record = keep(

@@ -1,21 +1,23 @@
 """Functions of a user that draw flows: `workload = { kind = "python", file = "flows.py", ... }`.
 
-The compiled half calls `draw` to check a study, and `draw_into` to keep what a run reads. Each call
-runs the file anew, so that no state goes from one case to another.
+Each call runs the file again, so that no state goes from one case to another.
 """
 
+import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from traceback import extract_tb
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sojourn._core import Call
 from sojourn._internal.errors import InputError, did_you_mean, reason
 from sojourn._internal.files import decoded
 from sojourn._internal.trust import expect_trusted
@@ -25,47 +27,45 @@ from sojourn.store import flow_tables
 _running = RLock()
 
 
-class Call(TypedDict):
-    """A call of a function, as the compiled half has it.
+@dataclass(frozen=True)
+class Code:
+    """A file with functions, as it was read."""
 
-    `sha256` is that which the file must have, if any; `settings` are further arguments by name;
-    `rates` the speeds of the hosts' links in bits a second; `seed` that of the random numbers.
-    """
-
-    file: str
-    sha256: str | None
-    function: str
-    settings: Mapping[str, object]
-    rates: Sequence[int]
-    seed: Sequence[int]
+    path: Path
+    source: str
+    sha256: str
 
 
-def draw(call: Call) -> flow_tables.HandedOver:
-    """The flows that a function draws, as columns.
+def read(path: Path) -> Code:
+    """A file with functions.
 
     Raises:
-        InputError: the file or the function cannot be used, or the function fails or returns no
-            table.
+        InputError: it cannot be read, or may not run.
     """
-    return flow_tables.handed_over(_drawn(call))
+    what = "file of functions"
+    if path.exists() and not path.is_file():
+        raise InputError("it is no regular file")
+    try:
+        with path.open("rb") as opened:
+            source = decoded(opened, str(path), what)
+            data = source.encode()
+            expect_trusted(path, opened, data)
+    except OSError as error:
+        error.filename = None
+        raise InputError(reason(error)) from None
+    return Code(path, source, hashlib.sha256(data).hexdigest())
 
 
-def draw_into(call: Call, folder: str, key: str) -> None:
-    """Keep the flows that a function draws in a folder, if they are not there yet.
+def draw(code: Code, call: Call) -> pa.Table:
+    """The flows that a function of a file draws.
 
     Raises:
-        InputError: as `draw` does.
-        OSError: they cannot be written.
+        InputError: there is no such function, or it fails or returns no table.
     """
-    if not flow_tables.has(Path(folder), key):
-        flow_tables.keep(_drawn(call), Path(folder), key)
-
-
-def _drawn(call: Call) -> pa.Table:
-    path, name, settings = Path(call["file"]), call["function"], call["settings"]
-    rates = np.array(call["rates"], dtype=np.float64)
-    random = np.random.default_rng(list(call["seed"]))
-    function = _function(path, call["sha256"], name)
+    path, name, settings = code.path, call.function, call.settings
+    rates = np.array(call.rates, dtype=np.float64)
+    random = np.random.default_rng(list(call.seed))
+    function = _function(code, name)
     _refuse_other_arguments(path, function, settings)
     found = _run(path, lambda: function(len(rates), rates, random, **settings))
     try:
@@ -74,35 +74,21 @@ def _drawn(call: Call) -> pa.Table:
         raise InputError(f"{path.name}: {name} returned {error}") from None
 
 
-def _function(path: Path, sha256: str | None, name: str) -> Callable[..., object]:
+def _function(code: Code, name: str) -> Callable[..., object]:
     """A function of a file, which is run for it."""
-    found = flow_tables.sha256(str(path))
-    if sha256 not in (None, found):
-        raise InputError(f"{path.name} has changed since: its SHA-256 is {found}, not {sha256}")
-    source = _source(path)
+    path = code.path
     try:
-        code = compile(source, str(path), "exec")
+        compiled = compile(code.source, str(path), "exec")
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         raise InputError(f"{path.name}:{line}: {getattr(error, 'msg', error)}") from None
     namespace: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
-    _run(path, lambda: exec(code, namespace))  # noqa: S102 - what the user asks for
+    _run(path, lambda: exec(compiled, namespace))  # noqa: S102 - what the user asks for
     functions = [n for n, value in namespace.items() if inspect.isfunction(value)]
     if not callable(namespace.get(name)):
         raise InputError(f"{path.name} has no function {name!r}{did_you_mean(name, functions)}")
     function: Callable[..., object] = namespace[name]
     return function
-
-
-def _source(path: Path) -> str:
-    what = "file of functions"
-    try:
-        with path.open("rb") as opened:
-            source = decoded(opened, str(path), what)
-            expect_trusted(path, opened, source.encode())
-    except OSError as error:
-        raise InputError(f"cannot read the {what}: {reason(error)}") from None
-    return source
 
 
 def _refuse_other_arguments(

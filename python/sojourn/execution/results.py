@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from sojourn._core import Case, CaseFailed, Progress
 from sojourn._internal.errors import CodeError
 from sojourn._internal.units import count
 from sojourn.analysis.run_length import warmup
-from sojourn.execution import learnt_range
+from sojourn.execution import inputs, learnt_range
 from sojourn.store import rows
 from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
@@ -40,10 +41,13 @@ class Advance(NamedTuple):
     simulated_ps: int
 
 
-def simulated(case: Case, replication: int, progress: Progress | None = None) -> Outcome:
-    """Simulate a case there; `progress` says how far it is."""
+def simulated(
+    case: Case, replication: int, directory: Path, progress: Progress | None = None
+) -> Outcome:
+    """Simulate a case, whose inputs are in a run directory; `progress` says how far it is."""
     wall, cpu = time.perf_counter(), time.thread_time()
-    found = case.run(replication, progress or Progress())
+    given = inputs.tables(case, replication, directory)
+    found = case.run(replication, progress or Progress(), given)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     return Outcome(
         case=case.index,

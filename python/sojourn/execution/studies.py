@@ -3,7 +3,6 @@
 import platform
 import sys
 import tomllib
-import warnings
 import zlib
 from collections.abc import Sequence
 from math import ceil
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from sojourn._core import Case, Study, quantity
 from sojourn._internal import build, classes
-from sojourn._internal.errors import Hint, InputError, did_you_mean
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
-from sojourn.execution import flows, learnt_range
+from sojourn.execution import inputs, learnt_range
 from sojourn.execution.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.execution.progress import reporter
 from sojourn.store.ledger import Ledger
@@ -117,7 +116,9 @@ def parse(
     """
     given = {"run.seed": seed, "run.replications": replications}
     more = [(path, str(value)) for path, value in given.items() if value is not None]
-    return Study.parse(text, source, [*overrides, *more])
+    study = inputs.study(text, source, [*overrides, *more])
+    inputs.warn(study.hints)
+    return study
 
 
 def longer(study: Study, times: float) -> list[tuple[str, str]]:
@@ -275,13 +276,8 @@ def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
 def _execute(
     study: Study, tasks: list[Task], ledger: Ledger, directory: RunDirectory, where: Place
 ) -> None:
-    if tasks and flows.kept(study.cases(), tasks, directory):
-        with warnings.catch_warnings():
-            # What its author has to know was said when the study was parsed.
-            warnings.simplefilter("ignore", Hint)
-            there = Study.parse(study.resolved(), str(directory.study), []).cases()
-        tasks = [Task(there[task.case.index], task.replication) for task in tasks]
     if tasks:
+        inputs.provide(study, ((task.case, task.replication) for task in tasks), directory.path)
         with reporter(jobs_of(study.model)) as observer:
             execute(tasks, ledger, directory, place=where, observer=observer)
 

@@ -10,16 +10,15 @@ started this one; when that process is gone, this one ends too.
 import os
 import pickle
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import IO, TypeAlias
 
-from sojourn._core import CaseFailed, Progress, Study
+from sojourn._core import CaseFailed, Progress
 from sojourn._internal import trust
-from sojourn._internal.errors import Hint
+from sojourn.execution import inputs
 from sojourn.execution.results import Advance, Outcome, simulated
 
 _LENGTH = 8
@@ -79,16 +78,15 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     path = Path(sys.argv[1])
-    warnings.simplefilter("ignore", Hint)  # said by the process that started this one
     with trust.answering(trust.always):  # decided there too
-        cases = Study.parse(path.read_text(encoding="utf-8"), str(path), []).cases()
+        cases = inputs.study(path.read_text(encoding="utf-8"), str(path), []).cases()
     by_index = {case.index: case for case in cases}
     for line in sys.stdin:
         index, replication = map(int, line.split())
         answer: Message
         try:
             with _telling(answers) as progress:
-                answer = simulated(by_index[index], replication, progress)
+                answer = simulated(by_index[index], replication, path.parent, progress)
         except CaseFailed as error:
             answer = str(error)
         _write(answers, answer)

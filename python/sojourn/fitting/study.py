@@ -8,7 +8,7 @@ from sojourn._core import Study
 from sojourn._internal.files import write_text
 from sojourn._internal.formats import toml_lines
 from sojourn.analysis.statistics import Values
-from sojourn.store.run_directory import at_present
+from sojourn.execution import inputs
 from sojourn.store.service_list import Range
 
 SERVICES, STUDY = "service.csv", "fitted.toml"
@@ -44,7 +44,7 @@ def write(
         lines += [f"{op},{int(service)}ps" for service in services]
     write_text(out / SERVICES, "".join(f"{line}\n" for line in lines))
     disk = {"kind": "empirical", "file": SERVICES, "servers": servers, "slowdown": slowdown}
-    study = {**at_present(tomllib.loads(measured)), "disk": disk}
+    study = {**tomllib.loads(measured), "disk": disk}
     for table in _OF_A_HARD_DISK:
         study.pop(table, None)
     write_text(out / STUDY, toml_lines(study))
@@ -54,4 +54,6 @@ def write(
 def read(file: Path, **disk: float) -> Study:
     """A study that was written; numbers of its disk by name, where they are to be others."""
     text = file.read_text(encoding="utf-8")
-    return Study.parse(text, str(file), [(f"disk.{name}", str(of)) for name, of in disk.items()])
+    return inputs.parse(
+        Study, text, str(file), [(f"disk.{name}", str(of)) for name, of in disk.items()]
+    )

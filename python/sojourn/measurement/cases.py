@@ -6,8 +6,8 @@ from sojourn._core import Study
 from sojourn._internal.errors import Interrupted
 from sojourn._internal.terminal import doing
 from sojourn._internal.units import clock, count
+from sojourn.execution import inputs
 from sojourn.execution.execute import Task, unfinished
-from sojourn.execution.flows import kept
 from sojourn.execution.studies import meta_of
 from sojourn.store.ledger import Record
 from sojourn.store.run_directory import RunDirectory
@@ -44,7 +44,8 @@ def measure_cases(
         ledger = directory.finished()
         tasks = unfinished(study, ledger)
         directory.sign(meta, finished=not tasks)
-        kept(study.cases(), tasks, directory)
+        runs = ((task.case, task.replication) for task in tasks)
+        inputs.provide(study, runs, directory.path)
         try:
             with doing() as say:
                 for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):

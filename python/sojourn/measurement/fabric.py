@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sojourn._core import Case, Outcome, Progress, Study, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S
+from sojourn.execution import inputs
 from sojourn.execution.execute import Task
 from sojourn.execution.results import keep
 from sojourn.measurement import netns
@@ -108,7 +109,8 @@ def _is_bulk(case: Case) -> bool:
 def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     case, replication = task.case, task.replication
     # which flows start when: the simulator's own draw, so that both do the same
-    offered = case.run(replication, Progress())
+    drawn = inputs.tables(case, replication, directory.path)
+    offered = case.run(replication, Progress(), drawn)
     if "started_ps" in offered.columns:
         given = case.parameters["workload.file"]
         raise InputError(

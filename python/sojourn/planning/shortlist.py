@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from sojourn._core import CandidateList, Case, Plan
 from sojourn._internal.units import count
+from sojourn.execution import inputs
 from sojourn.planning.bounds import impossible, known, reason
 from sojourn.planning.candidate import Candidate
 from sojourn.planning.target import Target
@@ -46,7 +47,7 @@ def read(text: str, source: str, overrides: Pairs) -> Shortlist:
     Raises:
         SpecError: the text or an override is not a plan that can be run.
     """
-    plan = Plan.parse(text, source, list(overrides))
+    plan = inputs.parse(Plan, text, source, list(overrides))
     lists = plan.lists
     entries = [entry for candidates in lists for entry in _entries(plan, candidates)]
     if len(lists) > 1:  # each list counts its own

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn._core import Case, Study, quantity
+from sojourn._core import Case, quantity
 from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, JobKind, Metric, kind_of
 from sojourn.analysis.exact import Distribution, Known, distribution, known
 from sojourn.analysis.fairness import Fairness, TooShort, of_records
@@ -16,6 +16,7 @@ from sojourn.analysis.intervals import BATCHES, sectioned_interval
 from sojourn.analysis.observed import Observed
 from sojourn.analysis.sample import Sample, groups_of
 from sojourn.analysis.statistics import Interval, Values, jain
+from sojourn.execution import inputs
 from sojourn.store.columns import Column, Columns
 from sojourn.store.ledger import Value
 from sojourn.store.stored_run import StoredRun
@@ -279,7 +280,7 @@ class Result:
     @cached_property
     def _cases(self) -> list[Case]:
         directory = self.run.directory
-        return Study.parse(directory.read_study(), str(directory.study), []).cases()
+        return inputs.study(directory.read_study(), str(directory.study), []).cases()
 
     def sizes(self) -> list[Values]:
         """The sizes of all jobs that arrived, in bytes, by replication, or the only one in parts.

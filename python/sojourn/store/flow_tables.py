@@ -20,10 +20,14 @@ from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import whole
 from sojourn.store import rows
 
+Table: TypeAlias = pa.Table
 HandedOver: TypeAlias = tuple[int, list[tuple[str, npt.NDArray[Any], npt.NDArray[Any] | None]]]
 
-# So many digits of its hash are in the name of a table that a function drew.
-_SHOWN = 16
+FOLDER = "flows"
+"""The folder of tables in a run directory."""
+
+SHOWN = 16
+"""How many digits of its SHA-256 are in the name of a file that a run keeps."""
 
 
 def table_of(flows: object) -> pa.Table:
@@ -56,7 +60,7 @@ def keep(table: pa.Table, folder: Path, key: str) -> None:
     folder.mkdir(exist_ok=True)
     nameless = folder / f".{key}.partial"
     rows.write(table, nameless)
-    nameless.replace(folder / f"{key}-{sha256(str(nameless))[:_SHOWN]}.parquet")
+    nameless.replace(folder / f"{key}-{sha256(str(nameless))[:SHOWN]}.parquet")
 
 
 def has(folder: Path, key: str) -> bool:
@@ -195,7 +199,7 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _expect(path: Path, expected: str | None) -> None:
     """Refuse a file whose SHA-256 does not begin with what is expected."""
     found = sha256(str(path))
-    if expected is not None and not (len(expected) >= _SHOWN and found.startswith(expected)):
+    if expected is not None and not (len(expected) >= SHOWN and found.startswith(expected)):
         raise InputError(
             f"{path.name} has changed since: its SHA-256 is {found}, expected {expected!r}"
         )

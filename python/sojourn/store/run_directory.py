@@ -12,22 +12,23 @@ finished when its rows and its record are both there.
 import fcntl
 import json
 import os
-import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import write_text
 from sojourn.store import rows
+from sojourn.store.flow_tables import SHOWN
 from sojourn.store.ledger import Ledger
 
 _INPUTS = {"flows": "*.parquet", "code": "*.py"}
 _FOLDERS = ("rows", "series", "averages", "links", *_INPUTS)
+Difference: TypeAlias = tuple[str, object, object]
 # what all parts of a run have in common, beside the study
 _SAME = {"version": "the version of sojourn", "measured": "what was measured"}
 
@@ -227,16 +228,16 @@ class RunDirectory:
         if self.study.exists() and (differing := self._differing(study)) is not None:
             self._refuse(*differing)
 
-    def _differing(self, study: str) -> tuple[str, object, object] | None:
+    def _differing(self, study: str) -> Difference | None:
         try:
             there = tomllib.loads(self.read_study())
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{self.study}: not TOML ({error})") from None
-        return first_difference(at_present(there), tomllib.loads(study))
+        return first_difference(there, tomllib.loads(study))
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
-        kept = _kept_code(there)
-        if kept and _without_hashes(there) == _without_hashes(here):
+        kept, other = str(there), str(here)
+        if {Path(kept).parent, Path(other).parent} == {_CODE} and as_named(kept) == as_named(other):
             raise InputError(
                 f"{self.path}: was begun with another version of the code, which is kept in"
                 f" {self.path / kept}; `sojourn run {shlex.quote(str(self.study))} --out"
@@ -248,44 +249,36 @@ class RunDirectory:
         )
 
 
-# The name of a file with code in a run directory, which has the begin of its SHA-256 in it.
-_CODE = re.compile(r"(code/[^\"'{}]*)-[0-9a-f]{16}\.py")
-_SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
+_CODE = Path("code")
 
 
-def _kept_code(setting: object) -> str | None:
-    found = _CODE.search(str(setting))
-    return found and found[0]
+def code_name(stem: str, sha256: str) -> str:
+    """The name in a run directory of a file of code that is called `stem`."""
+    return f"{_CODE}/{stem}-{sha256[:SHOWN]}.py"
 
 
 def as_named(kept: str) -> str:
     """The name that a file of code had when a run kept it as `kept`."""
-    return Path(_CODE.sub(r"\1.py", kept)).name
+    return f"{Path(kept).stem[: -SHOWN - 1]}.py"
 
 
-def _without_hashes(setting: object) -> str:
-    """A setting as text, the same whatever stands in the files of code that it names."""
-    return _SHA256.sub("", _CODE.sub(r"\1.py", str(setting)))
-
-
-def at_present(study: dict[str, object]) -> dict[str, object]:
-    """A stored study with the keys that it has in this version: `model` was `room` in 0.1."""
-    return {"model" if key == "room" else key: value for key, value in study.items()}
-
-
-def first_difference(
-    there: Mapping[str, object], here: Mapping[str, object], path: str = ""
-) -> tuple[str, object, object] | None:
-    """The first key at which two studies differ, with its two values; None where they agree."""
-    for key in {**there, **here}:
-        old, new = there.get(key), here.get(key)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            deeper = first_difference(old, new, f"{path}{key}.")
-            if deeper is not None:
-                return deeper
-        elif old != new:
-            return f"{path}{key}", old, new
-    return None
+def first_difference(there: object, here: object, path: str = "") -> Difference | None:
+    """The first setting in which two studies differ, with its two values; None where they agree."""
+    inside: Iterable[tuple[str, object, object]] = ()
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        begin = f"{path}." if path else ""
+        inside = ((f"{begin}{key}", there.get(key), here.get(key)) for key in {**there, **here})
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        inside = (
+            (f"{path}[{place}]", *both)
+            for place, both in enumerate(zip(there, here, strict=True))
+            if all(isinstance(one, Mapping) for one in both)
+        )
+    elif there != here:
+        return path, there, here
+    deeper = (first_difference(old, new, key) for key, old, new in inside)
+    found = next((difference for difference in deeper if difference), None)
+    return found if found or there == here or isinstance(there, Mapping) else (path, there, here)
 
 
 def _file(case: int, replication: int) -> str:

@@ -8,8 +8,9 @@ use super::{
 };
 use crate::Moments;
 use crate::layout::Access;
-use sojourn_core::files::{rows, text};
-use sojourn_core::parameters::{Check, Name, Refusal, Value};
+use sojourn_core::files::rows;
+use sojourn_core::parameters::{Check, Name, Refusal};
+use sojourn_core::resource::FileName;
 use sojourn_core::{Span, Streams, parameters};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ parameters! {
         /// What tables, legends and plans call it; by default its kind.
         pub name: Option<Name> = None,
         /// The file, seen from the study's own place.
-        pub file: String,
+        pub file: FileName,
         /// What each block after the first of an access adds.
         pub more: Span = Span::ZERO,
         /// How many accesses it serves at once, first come, first served.
@@ -53,16 +54,9 @@ impl Check for Empirical {
 }
 
 impl Kind for Empirical {
-    fn ready<W: WithDevice>(
-        &self,
-        context: &DeviceContext<'_>,
-        then: W,
-    ) -> Result<W::Output, Refusal> {
-        let refuse = |expected: String| {
-            Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
-        };
-        let text = text(context.open, &self.file)
-            .map_err(|why| refuse(format!("a file to read: {why}")))?;
+    fn ready<W: WithDevice>(&self, _: &DeviceContext<'_>, then: W) -> Result<W::Output, Refusal> {
+        let text = self.file.text().map_err(|refusal| refusal.under("file"))?;
+        let refuse = |expected: String| self.file.refused(expected).under("file");
         let [mut reads, mut writes] = parse(&text)
             .map_err(|why| refuse(format!("a list of service times, but in its {why}")))?;
         if reads.is_empty() {
@@ -88,10 +82,6 @@ impl Kind for Empirical {
 
     fn servers(&self) -> usize {
         self.servers.get() as usize
-    }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        vec![&mut self.file]
     }
 }
 

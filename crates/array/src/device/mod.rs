@@ -20,7 +20,6 @@ pub use service::{
 use flash::{D5P5336, Flash, M7300Pro, Pm9a3, S4500};
 use hdd::scheduling::Scheduling;
 use hdd::{Atlas10K, ExosX24, Hp97560, Hs760, Positioning, St39102Lw, St3500630Ns, Zoned};
-use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, variants};
 
@@ -66,8 +65,6 @@ pub struct DeviceContext<'a> {
     pub positioning: &'a Positioning,
     /// In which order they serve.
     pub scheduling: &'a Scheduling,
-    /// Opens a file that the study names.
-    pub open: Open<'a>,
 }
 
 /// What follows with a device that is ready to be accessed, whichever it is.
@@ -121,11 +118,6 @@ trait Kind {
     fn arms(&self) -> usize {
         1
     }
-
-    /// The names of the files that it reads.
-    fn files(&mut self) -> Vec<&mut String> {
-        Vec::new()
-    }
 }
 
 /// The capacity of a device without a data sheet, in bytes, as far as addresses go: 1 PiB.
@@ -171,10 +163,5 @@ impl Device {
     /// The number of arms that work by themselves, each with a part of the addresses.
     pub(crate) fn arms(&self) -> usize {
         with_device!(self, |params| params.arms())
-    }
-
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> Vec<&mut String> {
-        with_device!(self, |params| params.files())
     }
 }

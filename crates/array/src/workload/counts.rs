@@ -2,11 +2,10 @@
 
 use super::{MAX_BLOCKS, WorkloadContext};
 use crate::Moments;
-use sojourn_core::files::text;
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
+use sojourn_core::resource::NameOrFile;
 use sojourn_core::{
-    Distribution, Geometric as Tries, Reading, SizeTable, Stream, WORKLOADS, Workload as Published,
-    choices, parameters, variants,
+    Distribution, Geometric as Tries, Reading, SizeTable, Stream, choices, parameters, variants,
 };
 
 variants! {
@@ -105,7 +104,7 @@ parameters! {
     /// Sizes in bytes from a table, rounded up to whole blocks.
     pub struct Table: "table" {
         /// The table: the name of one that comes with sojourn, or a file.
-        pub sizes: String,
+        pub sizes: NameOrFile,
         /// How the table is read; by default as its publisher does.
         pub reading: Option<Reading> = None,
     }
@@ -223,41 +222,22 @@ impl Batch {
 }
 
 impl Size {
-    pub(super) fn law(&self, context: &WorkloadContext<'_>) -> Result<Law, Refusal> {
+    pub(super) fn law(&self, context: &WorkloadContext) -> Result<Law, Refusal> {
         match self {
             Size::Constant(number) => Ok(Law::Constant(*number)),
             Size::Drawn(SizeLaw::Geometric(params)) => Ok(params.law()),
             Size::Drawn(SizeLaw::Table(params)) => params.law(context),
         }
     }
-
-    pub(super) fn file(&mut self) -> Option<&mut String> {
-        match self {
-            Size::Drawn(SizeLaw::Table(table)) if table.sizes.contains(['/', '.']) => {
-                Some(&mut table.sizes)
-            }
-            _ => None,
-        }
-    }
 }
 
 impl Table {
-    fn law(&self, context: &WorkloadContext<'_>) -> Result<Law, Refusal> {
-        let given = Value::Text(self.sizes.clone());
-        let refuse = |what: String| Refusal::value(&given, what).under("sizes");
-        let sizes = if let Some(published) = Published::find(&self.sizes) {
-            published.sizes(self.reading)
-        } else if self.sizes.contains(['/', '.']) {
-            let text = text(context.open, &self.sizes)
-                .map_err(|why| refuse(format!("a file to read: {why}")))?;
-            SizeTable::parse(&text, self.reading)
-                .map_err(|error| refuse(format!("a size table, but in it {error}")))?
-        } else {
-            let names = WORKLOADS.iter().map(|workload| workload.name).collect();
-            return Err(Refusal::name(&given, "size table", names).under("sizes"));
-        };
+    fn law(&self, context: &WorkloadContext) -> Result<Law, Refusal> {
+        let under_sizes = |refusal: Refusal| refusal.under("sizes");
+        let (sizes, _) = self.sizes.size_table(self.reading).map_err(under_sizes)?;
         if sizes.max().div_ceil(context.block) > u64::from(MAX_BLOCKS) {
-            return Err(refuse(format!("sizes of at most {MAX_BLOCKS} blocks")));
+            let expected = format!("sizes of at most {MAX_BLOCKS} blocks");
+            return Err(under_sizes(self.sizes.0.refused(expected)));
         }
         Ok(Law::Table(sizes, context.block))
     }

@@ -18,7 +18,6 @@ pub use trace::{
 
 use crate::device::Op;
 use crate::exact::{Bulks, Loop, Offered};
-use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Streams, Time, variants};
 use std::fmt;
@@ -65,13 +64,11 @@ pub struct Numbers {
 }
 
 /// What preparing a workload needs: the other settings that it depends on.
-pub struct WorkloadContext<'a> {
+pub struct WorkloadContext {
     /// Bytes in a block of the array.
     pub block: u64,
     /// Blocks of the array, if requests have addresses.
     pub blocks: Option<u64>,
-    /// Opens a file that the study names.
-    pub open: Open<'a>,
 }
 
 /// The most blocks that a request has.
@@ -80,11 +77,11 @@ pub const MAX_BLOCKS: u32 = 65_536;
 /// A kind of workload.
 trait Kind {
     /// Checks everything, and prepares the workload; draws nothing.
-    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal>;
+    fn ready(&self, context: &WorkloadContext) -> Result<Ready, Refusal>;
 
     /// The block of a study that sets none, in bytes: the usual one, or a smaller one that the requests
     /// are whole numbers of.
-    fn block(&self, usual: u64, _: Open<'_>) -> Result<u64, Refusal> {
+    fn block(&self, usual: u64) -> Result<u64, Refusal> {
         Ok(usual)
     }
 
@@ -100,9 +97,6 @@ trait Kind {
     fn parts(&self) -> Vec<Part<'_>> {
         Vec::new()
     }
-
-    /// The names of the files that it reads.
-    fn files(&mut self) -> Vec<&mut String>;
 }
 
 /// What a tenant of a workload does.
@@ -154,7 +148,7 @@ enum Source {
 /// A trace that was checked.
 trait Replayed: fmt::Debug {
     /// Reads the trace again, for its requests.
-    fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal>;
+    fn again(&self) -> Result<Box<dyn Batches>, Refusal>;
 }
 
 /// Requests that are read, many at a time.
@@ -220,7 +214,7 @@ impl Ready {
 
     /// The requests of one replication, by time of arrival; at least as many as will be asked for,
     /// if no file changes meanwhile.
-    pub fn requests(&self, streams: Streams, open: Open<'_>) -> Result<Requests, Refusal> {
+    pub fn requests(&self, streams: Streams) -> Result<Requests, Refusal> {
         let generator = match &self.source {
             Source::Drawn(laws) => Generator::Drawn(Box::new(laws.requests(streams, 0))),
             Source::Tenants(_) => {
@@ -229,7 +223,7 @@ impl Ready {
                     "arrivals whose times are known ahead, such as poisson, of one tenant";
                 return Err(Refusal::value(&given, expected).under("arrivals"));
             }
-            Source::Replayed(trace) => Generator::Replayed(trace.again(open)?),
+            Source::Replayed(trace) => Generator::Replayed(trace.again()?),
         };
         let ahead = Vec::with_capacity(MANY);
         Ok(Requests { generator, ahead, next: 0, late: false, lacking: false })
@@ -314,14 +308,14 @@ impl Iterator for Requests {
 
 impl Workload {
     /// Checks everything, and prepares the workload; draws nothing.
-    pub fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+    pub fn ready(&self, context: &WorkloadContext) -> Result<Ready, Refusal> {
         with_workload!(self, |params| params.ready(context))
     }
 
     /// The block of a study that sets none, in bytes: the usual one, or a smaller one that the requests
     /// are whole numbers of.
-    pub fn block(&self, usual: u64, open: Open<'_>) -> Result<u64, Refusal> {
-        with_workload!(self, |params| params.block(usual, open))
+    pub fn block(&self, usual: u64) -> Result<u64, Refusal> {
+        with_workload!(self, |params| params.block(usual))
     }
 
     /// Whether requests have addresses whatever the disks are.
@@ -342,10 +336,5 @@ impl Workload {
     /// What each tenant does, where requests are drawn.
     pub(crate) fn parts(&self) -> Vec<Part<'_>> {
         with_workload!(self, |params| params.parts())
-    }
-
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> Vec<&mut String> {
-        with_workload!(self, |params| params.files())
     }
 }

@@ -36,7 +36,7 @@ impl Check for Synthetic {}
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
 impl Kind for Synthetic {
-    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+    fn ready(&self, context: &WorkloadContext) -> Result<Ready, Refusal> {
         let blocks = self.blocks.law(context).map_err(|refusal| refusal.under("blocks"))?;
         let (warmup, requests) = (self.warmup, self.requests.get());
         let all = f64::from(warmup) + f64::from(requests);
@@ -72,10 +72,6 @@ impl Kind for Synthetic {
     fn parts(&self) -> Vec<Part<'_>> {
         let Synthetic { arrivals, reads, places, .. } = self;
         vec![Part { place: None, arrivals, reads: *reads, places }]
-    }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        self.blocks.file().into_iter().collect()
     }
 }
 
@@ -115,7 +111,7 @@ impl Laws {
         blocks: Law,
         reads: f64,
         places: &Places,
-        context: &WorkloadContext<'_>,
+        context: &WorkloadContext,
     ) -> Result<Laws, String> {
         let (arrivals, largest) = (arrivals.clone(), u64::from(blocks.largest()));
         match context.blocks {

@@ -88,7 +88,7 @@ impl Check for Tenants {
 }
 
 impl Kind for Tenants {
-    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+    fn ready(&self, context: &WorkloadContext) -> Result<Ready, Refusal> {
         let mut tenants = Vec::new();
         for (place, tenant) in self.tenant.iter().enumerate() {
             let laws = tenant.laws(context);
@@ -122,14 +122,10 @@ impl Kind for Tenants {
         });
         parts.collect()
     }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        self.tenant.iter_mut().filter_map(|tenant| tenant.blocks.file()).collect()
-    }
 }
 
 impl Tenant {
-    fn laws(&self, context: &WorkloadContext<'_>) -> Result<Laws, Refusal> {
+    fn laws(&self, context: &WorkloadContext) -> Result<Laws, Refusal> {
         let Tenant { arrivals, reads, places, .. } = self;
         let refuse = |expected| Refusal::value(&self.blocks.write().expect("a size"), expected);
         let blocks = self.blocks.law(context).map_err(|refusal| refusal.under("blocks"))?;

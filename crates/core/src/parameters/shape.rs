@@ -24,6 +24,11 @@ pub enum Shape {
     },
     /// A text that matches a pattern (a regular expression of ECMA 262) as a whole; any without one.
     Text(Option<String>),
+    /// The name of a file; or of something known, which has neither a dot nor a slash in it.
+    File {
+        /// Whether it may be such a name.
+        or_name: bool,
+    },
     /// One of several texts.
     Names(Vec<&'static str>),
     /// A list, each value of this shape.

@@ -1,7 +1,9 @@
 //! Settings as they were given, and why one is refused.
 
 use super::Setting;
+use crate::resource::Resource;
 use std::fmt::{self, Display, Write};
+use std::sync::Arc;
 
 /// A setting as it was given.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +16,8 @@ pub enum Value {
     Float(f64),
     /// A text: a quantity with its unit, a name.
     Text(String),
+    /// A file, in place of its name.
+    File(Arc<Resource>),
     /// A list.
     List(Vec<Value>),
     /// Named settings.
@@ -69,6 +73,7 @@ impl Display for Value {
             Value::Int(value) => write!(f, "{value}"),
             Value::Float(value) => write!(f, "{value:?}"),
             Value::Text(value) => write!(f, "{value:?}"),
+            Value::File(file) => write!(f, "{:?}", file.name),
             Value::List(values) => {
                 f.write_char('[')?;
                 for (i, value) in values.iter().enumerate() {

@@ -10,16 +10,14 @@ use crate::scheme::Scheme;
 use crate::switch_memory::Buffer;
 use crate::topology::Forwarding;
 use crate::transport::TransportKind;
-use crate::workload::WorkloadContext;
+use sojourn_core::Streams;
 use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::resource::Tables;
 
 impl FabricCase {
-    /// Refuses what makes links depend on each other, or flows on other flows; `read` reads files that it
-    /// names.
-    pub fn check_estimable(
-        &self,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<(), Refusal> {
+    /// Refuses what makes links depend on each other, or flows on other flows. Arguments as those of
+    /// [`count`](FabricCase::count).
+    pub fn check_estimable(&self, first: Streams, tables: Tables<'_>) -> Result<(), Refusal> {
         let refuse = |given: &str, expected: &str, path: &[&str]| {
             let refusal = Refusal::value(&Value::Text(given.to_owned()), expected);
             Err(path.iter().rev().fold(refusal, |refusal, key| refusal.under(key)))
@@ -44,7 +42,7 @@ impl FabricCase {
         }
         if let Some(class) = scheme.queue.classes().first() {
             let expected = "a queue to estimate that is compiled in, no class of Python";
-            return refuse(&class.about().name, expected, &["scheme", "queue", "class"]);
+            return refuse(class.name(), expected, &["scheme", "queue", "class"]);
         }
         let memories = [("buffer", Some(&self.buffer)), ("core_buffer", self.core_buffer.as_ref())];
         let private = Buffer::default();
@@ -73,9 +71,7 @@ impl FabricCase {
             let expected = format!("at most {MOST_HOSTS} hosts to estimate");
             return refuse(self.topology.name(), &expected, &["topology"]);
         }
-        let graph = &self.topology.graph();
-        let context = WorkloadContext { graph, packets: &self.packets, read, tell: &|_| {} };
-        self.check_known_arrivals(&context, "to estimate")
+        self.check_known_arrivals(first, tables, "to estimate")
     }
 }
 

@@ -28,6 +28,7 @@ use crate::flow::Flow;
 use crossings::Crossings;
 use link_model::LinkModel;
 use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::resource::Tables;
 use sojourn_core::{Streams, choices, nested, parameters};
 use std::num::NonZeroU32;
 
@@ -114,9 +115,9 @@ impl Decomposition {
         case: &FabricCase,
         settings: &Settings,
         streams: Streams,
-        read: &dyn Fn(&str) -> Result<String, String>,
+        tables: Tables<'_>,
     ) -> Result<Decomposition, Refusal> {
-        let ready = case.ready(streams, read)?;
+        let ready = case.ready(streams, tables)?;
         let crossings = Crossings::new(&ready.network, &ready.jobs.flows, streams);
         let simulated = clustering::choose(&ready, &crossings, settings.cluster);
         Ok(Decomposition { ready, settings: settings.clone(), crossings, simulated })

@@ -9,15 +9,19 @@ use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
 use crate::workload::{Arrivals, Csv};
 use sojourn_core::parameters::defaults;
+use sojourn_core::resource::{Resource, no_tables};
 use sojourn_core::{Span, Streams, Time};
 
 /// A fabric with these flows, hashed, under plain TCP.
 pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
     let scheme = PacketScheme { balance: Balance::Ecmp, ..PacketScheme::known("DCTCP").unwrap() };
+    let line = |flow: &Flow| format!("{},{},{},{}\n", flow.from, flow.to, flow.bytes, flow.arrived);
+    let lines: String = flows.iter().map(line).collect();
+    let text = format!("src,dst,size_bytes,arrival\n{lines}");
     let case = FabricCase {
         window_digest: false,
         topology,
-        workload: Arrivals::Csv(Csv { file: "flows.csv".to_owned() }).into(),
+        workload: Arrivals::Csv(Csv { file: Resource::text("flows.csv", &text).into() }).into(),
         background: None,
         scheme: Scheme::Packets(scheme),
         buffer: Buffer::default(),
@@ -29,10 +33,7 @@ pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
         drain: Span::from_s(1),
         sample: None,
     };
-    let line = |flow: &Flow| format!("{},{},{},{}\n", flow.from, flow.to, flow.bytes, flow.arrived);
-    let lines: String = flows.iter().map(line).collect();
-    let text = format!("src,dst,size_bytes,arrival\n{lines}");
-    case.ready(Streams::new(3, 1), &|_| Ok(text.clone())).expect("the case can run")
+    case.ready(Streams::new(3, 1), &no_tables).expect("the case can run")
 }
 
 /// So many flows between `hosts` hosts, so rare that none meets another.

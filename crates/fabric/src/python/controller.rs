@@ -1,26 +1,17 @@
 //! Classes in Python files that control congestion.
 
-use super::Interpreter;
-use super::class::{Loaded, Named, PythonClass};
+use super::class::PythonClass;
 use crate::transport::{Acked, Window};
-use sojourn_core::parameters::Refusal;
 use sojourn_core::{Rate, Span, Time};
 use std::fmt::Debug;
-use std::sync::Arc;
 
-/// A class that controls congestion, with its parameters.
+/// A class that controls congestion, with values of its parameters.
 pub trait ControllerClass: PythonClass {
     /// The hooks that it has.
     fn hooks(&self) -> Hooks;
 
     /// Creates the controller of a flow, and starts it. Fails with the reason, for people.
     fn start(&self, flow: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, String>;
-}
-
-impl Loaded for dyn ControllerClass {
-    fn load(interpreter: &dyn Interpreter, named: &Named<'_>) -> Result<Arc<Self>, Refusal> {
-        interpreter.controller(named)
-    }
 }
 
 /// Which hooks a class has; the others are those of NewReno.

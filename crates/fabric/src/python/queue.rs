@@ -1,13 +1,10 @@
 //! Classes in Python files that manage queues: which packets are marked or dropped.
 
-use super::Interpreter;
-use super::class::{Loaded, Named, PythonClass};
-use sojourn_core::parameters::Refusal;
+use super::class::PythonClass;
 use sojourn_core::{Span, Stream, Time};
 use std::fmt::Debug;
-use std::sync::Arc;
 
-/// A class that manages queues, with its parameters.
+/// A class that manages queues, with values of its parameters.
 pub trait QueueClass: PythonClass {
     /// The hooks that it has.
     fn hooks(&self) -> QueueHooks;
@@ -15,12 +12,6 @@ pub trait QueueClass: PythonClass {
     /// Creates what decides for one port, and starts it; `stream` is for its random numbers alone.
     /// Fails with the reason, for people.
     fn port(&self, stream: Stream) -> Result<Box<dyn PortDecisions>, String>;
-}
-
-impl Loaded for dyn QueueClass {
-    fn load(interpreter: &dyn Interpreter, named: &Named<'_>) -> Result<Arc<Self>, Refusal> {
-        interpreter.queue(named)
-    }
 }
 
 /// Which hooks a class has; without one, packets are kept there.

@@ -5,10 +5,9 @@ use super::fifo::Fifo;
 use super::{Builder, Capacity, Counting, Queue, QueueKind, check_buffer, check_largest};
 use crate::packet::{ECT, PacketArena, PacketId};
 use crate::python::{
-    ClassParameters, CodeFile, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks,
-    QueuedPacket,
+    CodeFile, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
 };
-use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::parameters::{Check, Refusal, Table};
 use sojourn_core::{Bytes, Span, Stream, Time, parameters};
 
 parameters! {
@@ -20,7 +19,7 @@ parameters! {
         /// The class and its file.
         pub code: CodeFile [flatten],
         /// Parameters of the class.
-        pub set: ClassParameters<dyn QueueClass>,
+        pub set: Table = Table::default(),
         /// Room for waiting packets, at each port: 1,000 packets, as in Linux.
         pub buffer: Bytes = Bytes(1_500_000),
         /// Whether the buffer counts bytes or packets.
@@ -35,49 +34,10 @@ impl Check for PythonQueue {
 }
 
 impl QueueKind {
-    /// The files that it is in, where it is not compiled in.
-    pub(crate) fn files(&mut self) -> Vec<&mut String> {
-        match self {
-            QueueKind::Python(python) => vec![&mut python.code.file.path],
-            QueueKind::Classes(classes) => {
-                classes.inside.iter_mut().flat_map(QueueKind::files).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Loads the code of those files.
-    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
-        match self {
-            QueueKind::Python(python) => python.code.load(&mut python.set),
-            QueueKind::Classes(classes) => {
-                (0..).zip(&mut classes.inside).try_for_each(|(place, queue)| {
-                    queue.load().map_err(|refusal| refusal.among(place).under("inside"))
-                })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Sees to it that those files are in a run directory. Returns whether there are any.
-    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
-        match self {
-            QueueKind::Python(python) => python.code.keep(run),
-            QueueKind::Classes(classes) => {
-                (0..).zip(&classes.inside).try_fold(false, |any, (place, queue)| {
-                    let kept = queue.keep(run);
-                    kept.map(|kept| any | kept)
-                        .map_err(|refusal| refusal.among(place).under("inside"))
-                })
-            }
-            _ => Ok(false),
-        }
-    }
-
     /// The classes that it is.
     pub(crate) fn classes(&self) -> Vec<&dyn PythonClass> {
         match self {
-            QueueKind::Python(python) => vec![&**python.set.class()],
+            QueueKind::Python(python) => vec![&**python.code.class::<dyn QueueClass>()],
             QueueKind::Classes(classes) => {
                 classes.inside.iter().flat_map(QueueKind::classes).collect()
             }
@@ -119,7 +79,7 @@ impl Builder for PythonQueue {
 
 impl PythonQueue {
     fn of(&self, capacity: Capacity, stream: Stream) -> PythonPort {
-        let class = self.set.class();
+        let class = self.code.class::<dyn QueueClass>();
         let port = PythonPort { hooks: class.hooks(), ..PythonPort::keeping(capacity) };
         match class.port(stream) {
             Ok(decisions) => PythonPort { decisions: Some(decisions), ..port },

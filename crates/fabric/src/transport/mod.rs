@@ -24,7 +24,7 @@ pub use tcp::{
 
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
-use crate::python::PythonClass;
+use crate::python::{ControllerClass, PythonClass};
 use crate::topology::Network;
 use sojourn_core::parameters::{Parameters, Refusal};
 use sojourn_core::{Rate, Span, Time, variants};
@@ -170,34 +170,10 @@ impl TransportKind {
         }
     }
 
-    /// The file that it is in, where it is not compiled in.
-    pub(crate) fn file(&mut self) -> Option<&mut String> {
-        match self {
-            TransportKind::Python(python) => Some(&mut python.code.file.path),
-            _ => None,
-        }
-    }
-
-    /// Loads the code of that file.
-    pub(crate) fn load(&mut self) -> Result<(), Refusal> {
-        match self {
-            TransportKind::Python(python) => python.code.load(&mut python.set),
-            _ => Ok(()),
-        }
-    }
-
-    /// Sees to it that this file is in a run directory. Returns whether there is one.
-    pub(crate) fn keep(&self, run: &str) -> Result<bool, Refusal> {
-        match self {
-            TransportKind::Python(python) => python.code.keep(run),
-            _ => Ok(false),
-        }
-    }
-
     /// The class that it is, where it is one.
     pub(crate) fn class(&self) -> Option<&dyn PythonClass> {
         match self {
-            TransportKind::Python(python) => Some(&**python.set.class()),
+            TransportKind::Python(python) => Some(&**python.code.class::<dyn ControllerClass>()),
             _ => None,
         }
     }

@@ -65,7 +65,7 @@ impl Draw for Bulk {
         "parallel"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         let packet = context.packets.full().into();
         let quickest = context.graph.nics().map(|link| link.rate.span(packet)).min();
         let most =
@@ -97,7 +97,7 @@ impl Draw for Bulk {
             Pattern::Permutation => partners(hosts, &mut streams.stream("pairs", 0)),
         };
         let mut starts = streams.stream("starts", 0);
-        let mut flows = Vec::with_capacity(self.count(context)?);
+        let mut flows = Vec::with_capacity(self.count(context, streams)?);
         for (from, to) in receivers.into_iter().enumerate() {
             for _ in 0..self.parallel.get() {
                 let after = Span::from_ps(starts.below(self.start_spread.ps() + 1));

@@ -34,7 +34,7 @@ impl Draw for Incast {
         "rounds"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         let (hosts, fan_in) = (context.graph.hosts(), self.fan_in.get() as usize);
         if fan_in >= hosts {
             let expected = format!("fewer than the {hosts} hosts of the topology");
@@ -50,7 +50,7 @@ impl Draw for Incast {
     }
 
     fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let count = self.count(context)?;
+        let count = self.count(context, streams)?;
         let (hosts, fan_in) = (context.graph.hosts(), self.fan_in.get() as usize);
         let mut stream = streams.stream("pairs", 0);
         let mut order: Vec<u16> = (0..hosts).map(|host| host as u16).collect();

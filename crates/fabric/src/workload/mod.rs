@@ -17,7 +17,7 @@ mod training;
 pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadlines::{Deadline, FlowTerms};
-pub use function::{DrawnTables, Function};
+pub use function::Function;
 pub(crate) use graph::Role;
 pub use graph::{JobKind, MessageGraph};
 pub use incast::Incast;
@@ -29,12 +29,13 @@ pub use table::Table as FlowTable;
 pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
-use crate::topology::Graph;
+use crate::topology::{Graph, Topology};
 use sojourn_core::model::Tell;
 use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
-use sojourn_core::{Bytes, Span, Streams, Time, variants};
+use sojourn_core::resource::{Call, NameOrFile, Tables};
+use sojourn_core::{Bytes, Reading, SizeTable, Span, Streams, Time, variants};
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,8 +67,8 @@ pub struct WorkloadContext<'a> {
     pub graph: &'a Graph,
     /// How flows are cut into packets.
     pub packets: &'a Packets,
-    /// Reads a file that the study names: its text, or why it cannot be read.
-    pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Finds tables that were drawn.
+    pub tables: Tables<'a>,
     /// Takes what the author has to know about how a file was read.
     pub tell: Tell<'a>,
 }
@@ -143,8 +144,9 @@ impl From<Vec<Flow>> for Drawn {
 
 /// Draws jobs.
 trait Draw {
-    /// How many jobs will arrive. Refused when they cannot be had on this stage.
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal>;
+    /// How many jobs will arrive; `first` are the streams of the first replication. Refused when they cannot be
+    /// had on this stage.
+    fn count(&self, context: &WorkloadContext<'_>, first: Streams) -> Result<usize, Refusal>;
 
     /// The jobs of one replication.
     fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal>;
@@ -165,29 +167,17 @@ trait Draw {
 
     /// Refuses flows that wait for others, whose arrival times are not known beforehand; `purpose` says what
     /// for they have to be.
-    fn check_known_arrivals(&self, _: &WorkloadContext<'_>, _purpose: &str) -> Result<(), Refusal> {
+    fn check_known_arrivals(
+        &self,
+        _: &WorkloadContext<'_>,
+        _first: Streams,
+        _purpose: &str,
+    ) -> Result<(), Refusal> {
         Ok(())
     }
 
     /// Whether its flows already have traffic classes.
-    fn has_classes(&self, _: &WorkloadContext<'_>) -> Result<bool, Refusal> {
-        Ok(false)
-    }
-
-    /// The names of files to read.
-    fn files(&mut self) -> Vec<&mut String> {
-        Vec::new()
-    }
-
-    /// Learns what its files are, the speeds of the hosts' links in bits a second, and the streams of the first
-    /// replication. Called once, before anything is counted or drawn.
-    fn load(&mut self, _rates: &[u64], _first: Streams) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    /// Sees to it that the table that a replication reads, if it reads one, is in a run directory. Returns
-    /// whether it reads one.
-    fn keep(&self, _: Streams, _run: &str) -> Result<bool, Refusal> {
+    fn has_classes(&self, _: &WorkloadContext<'_>, _first: Streams) -> Result<bool, Refusal> {
         Ok(false)
     }
 }
@@ -195,8 +185,13 @@ trait Draw {
 impl Workload {
     /// How many jobs will arrive, at least one, beside `others` of the same case: everything is
     /// checked, nothing drawn.
-    pub fn count(&self, context: &WorkloadContext<'_>, others: usize) -> Result<usize, Refusal> {
-        let (jobs, key) = self.number(context)?;
+    pub fn count(
+        &self,
+        context: &WorkloadContext<'_>,
+        first: Streams,
+        others: usize,
+    ) -> Result<usize, Refusal> {
+        let (jobs, key) = self.number(context, first)?;
         if jobs <= MAX_JOBS - others {
             return Ok(jobs);
         }
@@ -216,31 +211,30 @@ impl Workload {
     }
 
     /// How many jobs will arrive, and the key that says so.
-    fn number(&self, context: &WorkloadContext<'_>) -> Result<(usize, &'static str), Refusal> {
+    fn number(
+        &self,
+        context: &WorkloadContext<'_>,
+        first: Streams,
+    ) -> Result<(usize, &'static str), Refusal> {
         with_arrivals!(&self.arrivals, |params| {
-            if !self.terms.classes.is_empty() && params.has_classes(context)? {
+            if !self.terms.classes.is_empty() && params.has_classes(context, first)? {
                 let expected = "a list of none: each flow comes with its class";
                 return Err(Refusal::of(&self.terms.classes, expected).under("classes"));
             }
-            Ok((params.count(context)?, params.number()))
+            Ok((params.count(context, first)?, params.number()))
         })
     }
 
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> Vec<&mut String> {
-        with_arrivals!(&mut self.arrivals, |params| params.files())
-    }
-
-    /// Learns what its files are, and what it draws flows for: the speeds of the hosts' links in bits a second,
-    /// and the streams of the first replication.
-    pub(crate) fn load(&mut self, rates: &[u64], first: Streams) -> Result<(), Refusal> {
-        with_arrivals!(&mut self.arrivals, |params| params.load(rates, first))
-    }
-
-    /// Sees to it that the table that a replication reads, if it reads one, is in a run directory. Returns
-    /// whether it reads one.
-    pub(crate) fn keep(&self, streams: Streams, run: &str) -> Result<bool, Refusal> {
-        with_arrivals!(&self.arrivals, |params| params.keep(streams, run))
+    /// The call that draws a replication on a fabric, where a function does.
+    pub(crate) fn call(
+        &self,
+        topology: &Topology,
+        streams: Streams,
+    ) -> Result<Option<Call>, Refusal> {
+        match &self.arrivals {
+            Arrivals::Function(function) => function.call(&topology.graph(), streams).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Whether its jobs are flows that arrive at times known beforehand and end.
@@ -253,9 +247,11 @@ impl Workload {
     pub(crate) fn check_known_arrivals(
         &self,
         context: &WorkloadContext<'_>,
+        first: Streams,
         purpose: &str,
     ) -> Result<(), Refusal> {
-        with_arrivals!(&self.arrivals, |params| params.check_known_arrivals(context, purpose))
+        with_arrivals!(&self.arrivals, |params| params
+            .check_known_arrivals(context, first, purpose))
     }
 
     /// Whether its flows come on their own, one after the other, with an end.
@@ -325,34 +321,13 @@ impl Setting for Workload {
     }
 }
 
-/// Whether `name` is that of a file, and not of a known table.
-fn is_file(name: &str) -> bool {
-    name.contains(['/', '.'])
-}
-
-/// The size table called `name`: one that comes with sojourn, or a file.
+/// The size table of this name, one that comes with sojourn or a file.
 fn sizes(
-    name: &str,
-    reading: Option<sojourn_core::Reading>,
+    name: &NameOrFile,
+    reading: Option<Reading>,
     context: &WorkloadContext<'_>,
-) -> Result<sojourn_core::SizeTable, Refusal> {
-    let given = Value::Text(name.to_owned());
-    if let Some(workload) = sojourn_core::Workload::find(name) {
-        return Ok(workload.sizes(reading));
-    }
-    if !is_file(name) {
-        let names = sojourn_core::WORKLOADS.iter().map(|workload| workload.name).collect();
-        let mut refusal = Refusal::name(&given, "size table", names).under("sizes");
-        refusal.expected.push_str(", or a file with one (a path with a dot or slash)");
-        return Err(refusal);
-    }
-    let text = (context.read)(name)
-        .map_err(|why| Refusal::value(&given, format!("a file to read: {why}")).under("sizes"))?;
-    let read = sojourn_core::SizeTable::parse_with_notes(&text, reading).map_err(|error| {
-        let expected = format!("a size table, but in it {error}");
-        Refusal::value(&given, expected).under("sizes")
-    });
-    let (table, notes) = read?;
-    notes.into_iter().for_each(|note| (context.tell)(format!("{name}: {note}")));
+) -> Result<SizeTable, Refusal> {
+    let (table, notes) = name.size_table(reading).map_err(|refusal| refusal.under("sizes"))?;
+    notes.into_iter().for_each(|note| (context.tell)(note));
     Ok(table)
 }

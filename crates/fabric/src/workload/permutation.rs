@@ -39,7 +39,7 @@ impl Draw for Permutation {
         "parallel"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         context.check_size("size", self.size, 1)?;
         let hosts = context.graph.hosts();
         if let Some(stride) = self.stride.filter(|stride| stride.get() as usize >= hosts) {

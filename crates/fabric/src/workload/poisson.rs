@@ -1,11 +1,12 @@
 //! Poisson arrivals at a load: all-to-all, the pFabric paper's workload, or all to one.
 
-use super::{Draw, Drawn, MAX_JOBS, WorkloadContext, at_most, is_file, sizes};
+use super::{Draw, Drawn, MAX_JOBS, WorkloadContext, at_most, sizes};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
 use crate::workload::offered::Offered;
 use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::resource::NameOrFile;
 use sojourn_core::{
     Distribution, Exponential, Reading, SizeTable, Span, Streams, Time, choices, parameters,
 };
@@ -18,7 +19,7 @@ parameters! {
         /// How many flows arrive.
         pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("above zero"),
         /// Where sizes come from: a known table's name, or a file with one.
-        pub sizes: String = "websearch".to_owned(),
+        pub sizes: NameOrFile = NameOrFile("websearch".into()),
         /// How the table is read; by default as its publisher does.
         pub reading: Option<Reading> = None,
         /// Share of the links of `load_of` that arriving bytes take, above 0 and at most 100. Near 0 flows
@@ -84,13 +85,12 @@ impl Draw for Poisson {
         "flows"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         let table = sizes(&self.sizes, self.reading, context)?;
         let flows = self.flows.get() as usize;
         if table.max() > context.largest_flow() {
-            let given = Value::Text(self.sizes.clone());
             let expected = format!("sizes of {}", at_most(context.largest_flow()));
-            return Err(Refusal::value(&given, expected).under("sizes"));
+            return Err(self.sizes.0.refused(expected).under("sizes"));
         }
         if flows > MAX_JOBS {
             // Refused for their number, whatever time they would take.
@@ -105,10 +105,6 @@ impl Draw for Poisson {
 
     fn is_steady(&self) -> bool {
         true
-    }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        if is_file(&self.sizes) { vec![&mut self.sizes] } else { Vec::new() }
     }
 
     fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {

@@ -154,7 +154,7 @@ impl Draw for Queries {
         "queries"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         let hosts = context.graph.hosts();
         if self.fan_in.most() as usize >= hosts {
             let expected = format!("fewer than the {hosts} hosts of the topology");
@@ -183,7 +183,7 @@ impl Draw for Queries {
     }
 
     fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        self.count(context)?;
+        self.count(context, streams)?;
         let hosts: Vec<u16> = (0..context.graph.hosts()).map(|host| host as u16).collect();
         let mut numbers: Vec<u32> = self.fan_in.of(self.queries).collect();
         shuffle(&mut numbers, &mut streams.stream("query-fan-in", 0));

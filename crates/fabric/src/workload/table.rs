@@ -2,8 +2,8 @@
 
 use super::list::{self, Cell, Cells, Columns, Place};
 use super::{Draw, Drawn, WorkloadContext};
-use crate::python::{FlowColumn, FlowColumns, HASH_SHOWN, KeptFile, interpreter};
-use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::resource::{Cells as Column, Columns as FlowTable, FileName};
 use sojourn_core::{Streams, parameters};
 
 parameters! {
@@ -12,7 +12,7 @@ parameters! {
     /// keeps the table in its directory, under `flows`, and its study names it by its SHA-256.
     pub struct Table: "table" {
         /// The file, seen from the study's own place.
-        pub file: KeptFile,
+        pub file: FileName,
         /// The SHA-256 that the file has to have.
         pub sha256: Option<String>,
     }
@@ -20,25 +20,23 @@ parameters! {
 
 impl Check for Table {}
 
-/// The folder of tables in a run directory.
-pub(super) const FOLDER: &str = "flows";
-
 impl Draw for Table {
     fn number(&self) -> &'static str {
         "file"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         self.read(context).map(|drawn| drawn.flows.len() + drawn.graph.jobs().len())
     }
 
-    fn has_classes(&self, _: &WorkloadContext<'_>) -> Result<bool, Refusal> {
+    fn has_classes(&self, _: &WorkloadContext<'_>, _: Streams) -> Result<bool, Refusal> {
         Ok(self.columns()?.names.iter().any(|name| name == "class"))
     }
 
     fn check_known_arrivals(
         &self,
         context: &WorkloadContext<'_>,
+        _: Streams,
         purpose: &str,
     ) -> Result<(), Refusal> {
         match self.read(context)?.graph.waiting() {
@@ -54,43 +52,24 @@ impl Draw for Table {
     fn is_steady(&self) -> bool {
         true
     }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        vec![&mut self.file.path]
-    }
-
-    fn load(&mut self, _: &[u64], _: Streams) -> Result<(), Refusal> {
-        let read = interpreter().and_then(|python| python.sha256(&self.file.path));
-        let found = read.map_err(|why| self.refused(format!("a file to read: {why}")))?;
-        self.file.kept = Some(format!("{FOLDER}/{}.parquet", &found[..HASH_SHOWN]));
-        self.sha256.get_or_insert(found);
-        Ok(())
-    }
-
-    fn keep(&self, _: Streams, run: &str) -> Result<bool, Refusal> {
-        let keeps = self.file.keep(self.sha256.as_deref(), run);
-        keeps.map_err(|why| self.refused(format!("a file to keep: {why}")))
-    }
 }
 
 impl Table {
-    fn columns(&self) -> Result<FlowColumns, Refusal> {
-        interpreter()
-            .and_then(|python| python.flows(&self.file.path, self.sha256.as_deref()))
-            .map_err(|why| self.refused(format!("a file to read: {why}")))
+    fn columns(&self) -> Result<&FlowTable, Refusal> {
+        self.file.columns().map_err(|refusal| refusal.under("file"))
     }
 
     fn read(&self, context: &WorkloadContext<'_>) -> Result<Drawn, Refusal> {
-        flows(&self.columns()?, context).map_err(|why| self.refused(why))
+        flows(self.columns()?, context).map_err(|why| self.refused(why))
     }
 
     fn refused(&self, expected: String) -> Refusal {
-        Refusal::value(&Value::Text(self.file.path.clone()), expected).under("file")
+        self.file.refused(expected).under("file")
     }
 }
 
 /// The flows of a table, or what was expected of it. They come back as those of a list do.
-pub(super) fn flows(table: &FlowColumns, context: &WorkloadContext<'_>) -> Result<Drawn, String> {
+pub(super) fn flows(table: &FlowTable, context: &WorkloadContext<'_>) -> Result<Drawn, String> {
     let names: Vec<&str> = table.names.iter().map(String::as_str).collect();
     let columns = Columns::read(&names)
         .map_err(|what| format!("a table of flows, but among its columns: {what}"))?;
@@ -106,17 +85,17 @@ pub(super) fn flows(table: &FlowColumns, context: &WorkloadContext<'_>) -> Resul
 }
 
 /// A row of a table, by its number from 0.
-struct Row<'a>(&'a FlowColumns, usize);
+struct Row<'a>(&'a FlowTable, usize);
 
 impl Cells for Row<'_> {
     fn cell(&self, place: usize) -> Cell<'_> {
         let Row(table, row) = *self;
         match &table.columns[place] {
-            FlowColumn::Whole(_, Some(missing)) if missing[row] => Cell::Missing,
-            FlowColumn::Whole(numbers, _) => Cell::Whole(numbers[row]),
-            FlowColumn::Number(numbers) if numbers[row].is_nan() => Cell::Missing,
-            FlowColumn::Number(numbers) => Cell::Number(numbers[row]),
-            FlowColumn::Text(text, begins) => match &text[begins[row]..begins[row + 1]] {
+            Column::Whole(_, Some(missing)) if missing[row] => Cell::Missing,
+            Column::Whole(numbers, _) => Cell::Whole(numbers[row]),
+            Column::Number(numbers) if numbers[row].is_nan() => Cell::Missing,
+            Column::Number(numbers) => Cell::Number(numbers[row]),
+            Column::Text(text, begins) => match &text[begins[row]..begins[row + 1]] {
                 "" => Cell::Missing,
                 text => Cell::Text(text),
             },

@@ -46,7 +46,7 @@ impl Draw for Training {
         "iterations"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         let (hosts, workers) = (context.graph.hosts(), self.workers(context));
         if !(2..=hosts as u64).contains(&workers) {
             let expected =
@@ -71,8 +71,8 @@ impl Draw for Training {
         false
     }
 
-    fn draw(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<Drawn, Refusal> {
-        self.count(context)?;
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        self.count(context, streams)?;
         let workers = self.workers(context);
         let mut drawn = Drawn::default();
         let mut soonest = Time::ZERO;

@@ -2,7 +2,7 @@
 
 use crate::arrivals::{Arrivals, Asked, Mailing};
 use crate::bottleneck::{Cause, Parts};
-use crate::internet::{Domain, Internet, Read};
+use crate::internet::{Domain, Internet};
 use crate::recorder::DeliveryRecorder;
 use crate::rows::report;
 use crate::series::Series;
@@ -143,17 +143,10 @@ impl Setting for Policy {
 const STEPS: u32 = 4096;
 
 impl MailCase {
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> Vec<&mut String> {
-        let mut files = self.internet.files();
-        files.extend(self.list.arrivals.files());
-        files
-    }
-
     /// How many deliveries each replication has. Reads and checks every file that the case names,
-    /// through `read`, and simulates nothing: what this takes, [`run`](MailCase::run) takes.
-    pub fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
-        let domains = self.domains(Streams::new(0, 0), read)?;
+    /// and simulates nothing: what this takes, [`run`](MailCase::run) takes.
+    pub fn count(&self) -> Result<usize, Refusal> {
+        let domains = self.domains(Streams::new(0, 0))?;
         let subscribers: u128 = domains.iter().map(|domain| u128::from(domain.subscribers)).sum();
         let List { messages, warmup, .. } = &self.list;
         let listed = matches!(self.list.arrivals, Arrivals::Listed(_));
@@ -169,12 +162,12 @@ impl MailCase {
                     .under("list"));
             }
         }
-        let (_, mailings) = self.mailings(&domains, Streams::new(0, 0), read)?;
+        let (_, mailings) = self.mailings(&domains, Streams::new(0, 0))?;
         Ok(mailings[*warmup as usize..].iter().map(|mailing| mailing.to.len()).sum())
     }
 
-    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
-        self.internet.domains(streams, read).map_err(|refusal| refusal.under("internet"))
+    fn domains(&self, streams: Streams) -> Result<Vec<Domain>, Refusal> {
+        self.internet.domains(streams).map_err(|refusal| refusal.under("internet"))
     }
 
     /// The list, each subscriber with its domain's number, and the messages to it.
@@ -182,9 +175,8 @@ impl MailCase {
         &self,
         domains: &[Domain],
         streams: Streams,
-        read: Read<'_>,
     ) -> Result<(Subscribers, Vec<Mailing>), Refusal> {
-        let order = self.internet.order(domains, read).map_err(|it| it.under("internet"))?;
+        let order = self.internet.order(domains).map_err(|it| it.under("internet"))?;
         let list = subscribers(domains);
         let mut next = 0;
         let places: BTreeMap<&str, Range<u32>> = domains
@@ -202,7 +194,6 @@ impl MailCase {
             all_places: all_places(domains, order, streams),
             places: &places,
             stream: streams.stream("messages", 0),
-            read,
         })?;
         Ok((list, mailings))
     }
@@ -211,12 +202,11 @@ impl MailCase {
     pub fn run(
         &self,
         streams: Streams,
-        read: Read<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let domains = self.domains(streams, read)?;
-        let (list, mailings) = self.mailings(&domains, streams, read)?;
+        let domains = self.domains(streams)?;
+        let (list, mailings) = self.mailings(&domains, streams)?;
         let mut parts =
             Parts { domains, policy: self.policy.0.clone(), machine: self.machine.clone() };
         self.without.remove(&mut parts);

@@ -7,9 +7,9 @@ use crate::internet::{Internet, Peer};
 use crate::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
 use crate::rows::VOCABULARY;
 use crate::world::Machine;
-use sojourn_core::files::{Open, text};
 use sojourn_core::model::{Model, Part, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
+use sojourn_core::resource::Tables;
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary};
 
 impl Model for MailCase {
@@ -29,23 +29,19 @@ impl Model for MailCase {
         ]
     }
 
-    fn files(&mut self) -> Vec<&mut String> {
-        self.files()
-    }
-
-    fn count(&self, open: Open<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
-        self.count(&|name| text(open, name))
+    fn count(&self, _: Streams, _: Tables<'_>, _: Tell<'_>) -> Result<usize, Refusal> {
+        self.count()
     }
 
     fn run(
         &self,
         streams: Streams,
-        open: Open<'_>,
+        _: Tables<'_>,
         keep: Keep,
         _: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.run(streams, &|name| text(open, name), keep, progress)
+        self.run(streams, keep, progress)
     }
 
     fn table(&self) -> Table {

@@ -1,6 +1,6 @@
 //! A class as Numba compiles it: a record for each object, and functions that return a status.
 
-use super::{Definition, Random};
+use super::{Configured, Definition, Random};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_core::Stream;
@@ -21,7 +21,7 @@ pub(super) trait HookTable: Debug + Copy + Send + Sync {
 /// A class that runs compiled. It is compiled when its first object is made.
 #[derive(Debug)]
 pub(super) struct Machine<H> {
-    pub(super) definition: Definition,
+    pub(super) class: Configured,
     code: OnceLock<Result<Arc<Code<H>>, String>>,
 }
 
@@ -35,8 +35,8 @@ struct Code<H> {
 }
 
 impl<H: HookTable> Machine<H> {
-    pub(super) fn new(definition: Definition) -> Arc<Machine<H>> {
-        Arc::new(Machine { definition, code: OnceLock::new() })
+    pub(super) fn new(class: Configured) -> Arc<Machine<H>> {
+        Arc::new(Machine { class, code: OnceLock::new() })
     }
 
     fn code(&self) -> Result<Arc<Code<H>>, String> {
@@ -49,14 +49,13 @@ impl<H: HookTable> Machine<H> {
     }
 
     fn compile(&self, py: Python<'_>) -> PyResult<Code<H>> {
-        let Definition { object, values, .. } = &self.definition;
-        let compiling = py.import("sojourn.control.compiling")?;
-        let owner = compiling.call_method1("compile", (object,))?;
+        let Configured { definition, values } = &self.class;
+        let owner = definition.object.bind(py).call_method0("compiled")?;
         let template = owner.call_method1("template", (values,))?;
         let (words, rest) = template.cast::<PyBytes>()?.as_bytes().as_chunks();
         assert!(rest.is_empty(), "a record is of words");
         let addresses = owner.getattr("addresses")?;
-        let mut find = |name: &str| match self.definition.has(name) {
+        let mut find = |name: &str| match definition.has(name) {
             false => Ok(None),
             true => {
                 let address: usize = addresses.get_item(name)?.extract()?;
@@ -98,6 +97,11 @@ impl<H: HookTable> Record<H> {
             words: code.record.clone().into_boxed_slice(),
             _code: code,
         })
+    }
+
+    /// The class.
+    pub(super) fn definition(&self) -> &Definition {
+        &self.class.class.definition
     }
 
     /// The record's words.
@@ -146,10 +150,8 @@ impl<H: HookTable> Record<H> {
             let arguments: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
             let (before, arguments) = (PyBytes::new(py, &before), PyBytes::new(py, &arguments));
             let explain = || {
-                let compiling = py.import("sojourn.control.compiling")?;
-                let definition = &self.class.definition.object;
-                let given = (definition, hook, before, arguments, stream.map(Random::from));
-                compiling.call_method1("explain", given)?.extract()
+                let given = (hook, before, arguments, stream.map(Random::from));
+                self.definition().object.bind(py).call_method1("explain", given)?.extract()
             };
             explain().unwrap_or_else(|error: PyErr| error.value(py).to_string())
         })

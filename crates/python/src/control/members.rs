@@ -72,8 +72,7 @@ pub(super) struct Members<const N: usize>(Py<PyAny>);
 
 impl<const N: usize> Members<N> {
     /// Takes `object`, which has to be of the type `of` or of one derived from it.
-    pub(super) fn new(object: Bound<'_, PyAny>, of: &Bound<'_, PyAny>) -> PyResult<Members<N>> {
-        let of = of.cast::<PyType>()?;
+    pub(super) fn new(object: Bound<'_, PyAny>, of: &Bound<'_, PyType>) -> PyResult<Members<N>> {
         let size: usize = of.getattr("__basicsize__")?.extract()?;
         assert_eq!(size, size_of::<Object<N>>(), "a type with these fields");
         match object.is_instance(of)? {

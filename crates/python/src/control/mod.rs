@@ -12,84 +12,116 @@ mod queue;
 mod random;
 mod reused;
 
-pub(crate) use controller::{Flow, controller};
+pub(crate) use controller::Flow;
 pub(crate) use mathematics::{c_addresses, cbrt, exp, log, power};
 pub(crate) use parameters::as_written;
-pub(crate) use queue::queue;
 pub(crate) use random::{Random, draw_below, draw_uniform};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
-use sojourn_core::parameters::{Refusal, Value};
-use sojourn_fabric::python::{About, Named};
+use sojourn_core::parameters::{Refusal, Setting, Table, Value};
+use sojourn_core::resource::Class;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 /// The types whose fields the engine reads and writes directly.
-pub(crate) fn types_with_fields(
-    py: Python<'_>,
-) -> PyResult<[(&'static str, Bound<'_, PyType>); 4]> {
+static FIELDS: PyOnceLock<[(&str, Py<PyType>); 4]> = PyOnceLock::new();
+
+pub(crate) fn types_with_fields(py: Python<'_>) -> PyResult<&[(&'static str, Py<PyType>); 4]> {
     use {controller as control, queue};
-    Ok([
-        ("AckFields", members::new_type(py, c"sojourn._core.AckFields", control::ACK_FIELDS)?),
-        ("WindowFields", members::new_type(py, c"sojourn._core.WindowFields", control::WINDOW)?),
-        ("PacketFields", members::new_type(py, c"sojourn._core.PacketFields", queue::PACKET)?),
-        ("StreamFields", members::new_type(py, c"sojourn._core.StreamFields", queue::STREAM)?),
-    ])
+    FIELDS.get_or_try_init(py, || {
+        let ack = members::new_type(py, c"sojourn._core.AckFields", control::ACK_FIELDS)?;
+        let window = members::new_type(py, c"sojourn._core.WindowFields", control::WINDOW)?;
+        let packet = members::new_type(py, c"sojourn._core.PacketFields", queue::PACKET)?;
+        let stream = members::new_type(py, c"sojourn._core.StreamFields", queue::STREAM)?;
+        Ok([
+            ("AckFields", ack.unbind()),
+            ("WindowFields", window.unbind()),
+            ("PacketFields", packet.unbind()),
+            ("StreamFields", stream.unbind()),
+        ])
+    })
 }
 
-/// A class that `sojourn.control` has loaded and checked.
+/// The type of this name among them.
+fn fields<'py>(py: Python<'py>, name: &str) -> PyResult<&'py Bound<'py, PyType>> {
+    let types = types_with_fields(py)?;
+    let (_, found) = types.iter().find(|(own, _)| *own == name).expect("a type of the list");
+    Ok(found.bind(py))
+}
+
+/// A class that was loaded and checked in Python.
 #[derive(Debug)]
-struct Definition {
-    /// The `Definition` of `sojourn.control.loading`.
+pub(crate) struct Definition {
+    /// A `Runnable` of `sojourn.control`.
     object: Py<PyAny>,
-    file: String,
-    about: About,
-    /// Its parameters by name, as Python has them.
-    values: Py<PyDict>,
+    /// What messages call its file.
+    pub(crate) file: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// The SHA-256 of its file, in hexadecimal digits.
+    pub(crate) sha256: String,
     /// The names of the hooks that it has.
     hooks: Vec<String>,
     /// Where its file defines those of them that are its own.
     lines: BTreeMap<String, usize>,
+    fields: Vec<parameters::Field>,
+}
+
+/// A class with values of its parameters.
+#[derive(Debug)]
+struct Configured {
+    definition: Arc<Definition>,
+    /// Its parameters by name, as Python has them.
+    values: Py<PyDict>,
+}
+
+impl Class for Definition {
+    fn configured(
+        self: Arc<Self>,
+        around: &mut Table,
+    ) -> Result<Arc<dyn Any + Send + Sync>, Refusal> {
+        let set = match around.get("set") {
+            Some(set) => Table::read(set).map_err(|refusal| refusal.under("set"))?,
+            None => Table::default(),
+        };
+        let compiled = matches!(around.get("compiled"), Some(Value::Bool(true)));
+        Python::attach(|py| {
+            let (all, values) = parameters::read(py, &self.fields, &set)?;
+            around.set("set", Value::Table(all));
+            let class = Configured { definition: self.clone(), values };
+            let base =
+                self.object.bind(py).getattr("base").and_then(|base| base.extract::<String>());
+            let made = match base.as_deref() {
+                Ok("Queue") => queue::queue(py, class, compiled).map(|it| Arc::new(it) as _),
+                Ok(_) => controller::controller(py, class, compiled).map(|it| Arc::new(it) as _),
+                Err(_) => unreachable!("a class is derived from one of ours"),
+            };
+            made.map_err(|error| {
+                let expected = format!("a class to run: {}", error.value(py));
+                Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+            })
+        })
+    }
 }
 
 impl Definition {
-    /// Loads a class with this base, and makes `running` of it.
-    fn load<T>(
-        named: &Named<'_>,
-        base: &str,
-        running: impl FnOnce(Python<'_>, Definition) -> PyResult<T>,
-    ) -> Result<T, Refusal> {
-        Python::attach(|py| {
-            let refused = |error: PyErr| {
-                let given = Value::Text(named.shown.to_owned());
-                let expected = format!("a class to run: {}", error.value(py));
-                Refusal::value(&given, expected).under("file")
-            };
-            let load = || {
-                let loading = py.import("sojourn.control.loading")?;
-                loading.call_method1("load", (named.file, named.class, named.shown, base))
-            };
-            let object = load().map_err(refused)?;
-            let (parameters, values) = parameters::read(&object, named.set)?;
-            let definition = || {
-                if named.compiled {
-                    py.import("sojourn.control.compiling")?.call_method0("check_available")?;
-                }
-                let (name, sha256) = (object.getattr("name")?, object.getattr("sha256")?);
-                let about = About { name: name.extract()?, sha256: sha256.extract()?, parameters };
-                Ok(Definition {
-                    file: object.getattr("file")?.extract()?,
-                    hooks: object.getattr("hooks")?.extract()?,
-                    lines: object.getattr("lines")?.extract()?,
-                    object: object.clone().unbind(),
-                    about,
-                    values,
-                })
-            };
-            definition().and_then(|definition| running(py, definition)).map_err(refused)
-        })
+    /// The class that Python hands over.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<Definition>> {
+        let definition = object.getattr("definition")?;
+        Ok(Arc::new(Definition {
+            object: object.clone().unbind(),
+            file: definition.getattr("file")?.extract()?,
+            name: definition.getattr("name")?.extract()?,
+            sha256: definition.getattr("sha256")?.extract()?,
+            hooks: definition.getattr("hooks")?.extract()?,
+            lines: definition.getattr("lines")?.extract()?,
+            fields: parameters::Field::all(&definition)?,
+        }))
     }
 
     fn has(&self, hook: &str) -> bool {
@@ -104,27 +136,25 @@ impl Definition {
         }
     }
 
-    /// What makes an object of the class; see `new` of `sojourn.control.loading`.
-    fn maker(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let loading = py.import("sojourn.control.loading")?;
-        Ok(loading.call_method1("new", (&self.object, &self.values))?.unbind())
-    }
-
     /// An exception of the class as a text, with the traceback behind its first line.
     fn explained(&self, py: Python<'_>, error: PyErr) -> String {
         let error = error.into_value(py);
-        let explain = || {
-            let loading = py.import("sojourn.control.loading")?;
-            loading.call_method1("explain_error", (&error, &self.object))?.extract()
-        };
-        explain().unwrap_or_else(|_: PyErr| error.to_string())
+        let explained = self.object.bind(py).call_method1("explain_error", (&error,));
+        explained.and_then(|text| text.extract()).unwrap_or_else(|_: PyErr| error.to_string())
     }
 
     /// The message about what a hook of the class does; `left` says what that is, and what is expected.
     #[cold]
     fn refused(&self, hook: &str, left: &str) -> String {
         let line = self.lines.get(hook).map_or(String::new(), |line| format!(":{line}"));
-        format!("{}{line}: {}.{hook} {left}", self.file, self.about.name)
+        format!("{}{line}: {}.{hook} {left}", self.file, self.name)
+    }
+}
+
+impl Configured {
+    /// What makes an object of the class.
+    fn maker(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.definition.object.bind(py).call_method1("new", (&self.values,))?.unbind())
     }
 }
 

@@ -6,7 +6,7 @@ use sojourn_core::parameters::{Refusal, Setting, Table, Value};
 use sojourn_core::{Bytes, Rate, Span};
 
 /// A number of a class.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Number {
     Float(f64),
     Whole(i64),
@@ -28,16 +28,16 @@ impl Number {
 /// The parameters of a class, of which a study sets some and the rest have their defaults: as a study
 /// writes them, and by name as Python has them.
 pub(super) fn read(
-    definition: &Bound<'_, PyAny>,
+    py: Python<'_>,
+    fields: &[Field],
     set: &Table,
 ) -> Result<(Table, Py<PyDict>), Refusal> {
-    let fields = Field::all(definition).expect("a definition has fields");
     let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
     if let Some((key, _)) = set.iter().find(|(key, _)| !names.contains(key)) {
         return Err(Refusal::key(key, names).under("set"));
     }
-    let (mut table, values) = (Table::default(), PyDict::new(definition.py()));
-    for field in &fields {
+    let (mut table, values) = (Table::default(), PyDict::new(py));
+    for field in fields {
         let number = match set.get(&field.name) {
             Some(value) => {
                 field.read(value).map_err(|refusal| refusal.under(&field.name).under("set"))?
@@ -62,7 +62,8 @@ pub(crate) fn as_written(kind: &str, value: &Bound<'_, PyAny>) -> PyResult<Strin
 }
 
 /// A parameter of a class.
-struct Field {
+#[derive(Debug)]
+pub(super) struct Field {
     name: String,
     /// Its type, as `sojourn.control` names it.
     kind: String,
@@ -71,7 +72,7 @@ struct Field {
 
 impl Field {
     /// The parameters of a class: its fields without an underscore in front.
-    fn all(definition: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
+    pub(super) fn all(definition: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
         let mut all = Vec::new();
         for field in definition.getattr("fields")?.try_iter()? {
             let field = field?;

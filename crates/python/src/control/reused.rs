@@ -2,27 +2,24 @@
 
 use super::members::Members;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use std::sync::Mutex;
 
 /// An object with `N` fields that the engine fills. It is used again for the next call, unless a class
 /// keeps it.
 #[derive(Debug)]
 pub(super) struct Reused<const N: usize> {
-    /// The class of `sojourn.control`, and the type of its fields.
+    /// The class, and the type of its fields.
     class: Py<PyAny>,
-    fields: Py<PyAny>,
+    fields: Py<PyType>,
     /// One that no hook has: another thread may be in one.
     unused: Mutex<Option<Members<N>>>,
 }
 
 impl<const N: usize> Reused<N> {
-    /// Objects of a class of `sojourn.control`, whose fields are those of a type of `sojourn._core`.
-    pub(super) fn new(py: Python<'_>, class: &str, fields: &str) -> PyResult<Reused<N>> {
-        Ok(Reused {
-            class: py.import("sojourn.control")?.getattr(class)?.unbind(),
-            fields: py.import("sojourn._core")?.getattr(fields)?.unbind(),
-            unused: Mutex::new(None),
-        })
+    /// Objects of a class, whose fields are those of this type.
+    pub(super) fn new(class: Bound<'_, PyAny>, fields: &Bound<'_, PyType>) -> Reused<N> {
+        Reused { class: class.unbind(), fields: fields.clone().unbind(), unused: Mutex::new(None) }
     }
 
     /// An object that no hook has.

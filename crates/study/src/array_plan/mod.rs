@@ -9,6 +9,7 @@ mod target;
 
 use crate::document::{Document, Path};
 use crate::error::SpecError;
+use crate::files::{Files, Need, Resources};
 use crate::study::{Case, Refused, Study};
 use sojourn_core::Bytes;
 use sojourn_core::model::Topic;
@@ -89,6 +90,26 @@ impl Plan {
         text: &str,
         source: &str,
         overrides: &[(String, String)],
+        resources: &Resources,
+    ) -> Result<Plan, SpecError> {
+        Plan::of(text, source, overrides, &Files::new(resources))
+    }
+
+    /// What the plan needs and was not handed in, as [`Study::needs`] says it.
+    pub fn needs(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+        resources: &Resources,
+    ) -> Vec<Need> {
+        Files::missing(resources, |files| Plan::of(text, source, overrides, files))
+    }
+
+    fn of(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+        files: &Files<'_>,
     ) -> Result<Plan, SpecError> {
         let file = Document::parse(text, source)?;
         let mut document = file.clone();
@@ -110,7 +131,7 @@ impl Plan {
         }
         let wanted = Wanted::read_table(&plan).map_err(|refusal| refuse(refusal, &document))?;
         if wanted.offer.0.is_empty() {
-            let lists = vec![CandidateList::of_sweep(&wanted, &mut document, source)?];
+            let lists = vec![CandidateList::of_sweep(&wanted, &mut document, source, files)?];
             return Ok(Plan { wanted, lists });
         }
         check_surroundings(&wanted.offer, &plan, &file.root)
@@ -123,22 +144,16 @@ impl Plan {
             lay(offer, &from, &mut document).map_err(|refusal| document.refused(refusal))?;
             document.set_all(overrides)?;
             document.root.remove("plan");
-            CandidateList::of_offer(offer, name, &mut document, source)
+            CandidateList::of_offer(offer, name, &mut document, source, files)
         });
-        let lists = lists.collect::<Result<_, _>>()?;
+        // All of them are looked at, before the first that is refused.
+        let lists = lists.collect::<Vec<_>>().into_iter().collect::<Result<_, _>>()?;
         Ok(Plan { wanted, lists })
     }
 
     /// The title of its study.
     pub fn title(&self) -> &str {
         &self.lists[0].study.title
-    }
-
-    /// Hints for its author, each once.
-    pub fn hints(&self) -> Vec<String> {
-        let mut seen = BTreeSet::new();
-        let hints = self.lists.iter().flat_map(|list| list.study.hints());
-        hints.filter(|hint| seen.insert(*hint)).cloned().collect()
     }
 }
 
@@ -148,8 +163,9 @@ impl CandidateList {
         wanted: &Wanted,
         document: &mut Document,
         source: &str,
+        files: &Files<'_>,
     ) -> Result<CandidateList, SpecError> {
-        let (study, refused) = candidates(document, source)?;
+        let (study, refused) = candidates(document, source, files)?;
         let disks = study.swept().find(|(path, _)| path[0] == "disk").map_or(1, |disks| disks.1);
         let priced_disks = wanted.disks.clone();
         if priced_disks.len() != disks {
@@ -168,8 +184,9 @@ impl CandidateList {
         name: String,
         document: &mut Document,
         source: &str,
+        files: &Files<'_>,
     ) -> Result<CandidateList, SpecError> {
-        let (study, refused) = candidates(document, source)?;
+        let (study, refused) = candidates(document, source, files)?;
         let names = BTreeMap::from([(String::new(), name)]);
         let priced_disks = vec![offer.unit.clone()];
         Ok(CandidateList { study, refused, counts: offer.counts(), priced_disks, names })
@@ -196,8 +213,12 @@ impl CandidateList {
 
 /// The study of a plan's document, and the cases of it that are impossible. Refuses a sweep of
 /// anything that is no choice between arrays.
-fn candidates(document: &mut Document, source: &str) -> Result<(Study, Vec<Refused>), SpecError> {
-    let (study, refused) = Study::as_far_as_possible(document, source)?;
+fn candidates(
+    document: &mut Document,
+    source: &str,
+    files: &Files<'_>,
+) -> Result<(Study, Vec<Refused>), SpecError> {
+    let (study, refused) = Study::as_far_as_possible(document, source, files)?;
     if let Some(other) = study.swept().map(|(path, _)| path).find(|path| !is_choice(path)) {
         let path = [&["sweep".to_owned()], other].concat();
         let what = format!(

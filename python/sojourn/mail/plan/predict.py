@@ -18,6 +18,7 @@ from sojourn._internal.units import PS_PER_S
 from sojourn.analysis.intervals import sectioned_interval
 from sojourn.analysis.observed import Observed, Series
 from sojourn.analysis.statistics import Interval, Values
+from sojourn.execution import inputs
 from sojourn.execution.execute import processors
 from sojourn.mail.plan.policy import Policy
 from sojourn.mail.plan.world import World
@@ -67,7 +68,7 @@ class Scenario:
             SpecError: it cannot be run.
         """
         text = self.study(policy, without=without)
-        return Study.parse(text, str(self.folder / "study.toml"), [*settings])
+        return inputs.study(text, str(self.folder / "study.toml"), [*settings])
 
     def predict(self, policy: Policy, replications: int, *, without: str = NOTHING) -> "Predicted":
         """Simulate a policy.

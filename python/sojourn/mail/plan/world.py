@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sojourn._core import SpecError, Study
+from sojourn._core import SpecError
 from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text, write_text
 from sojourn._internal.formats import toml_value
+from sojourn.execution import inputs
 from sojourn.mail.fit import Fitted
 from sojourn.mail.mailer.setting import Providers
 from sojourn.mail.plan import rules
@@ -143,7 +144,7 @@ def _check(path: Path) -> None:
     internet = {"kind": _LISTED, "file": str(path.resolve())}
     try:
         study = f'model = "mail"\nlist = {toml_value(burst)}\ninternet = {toml_value(internet)}\n'
-        Study.parse(study, str(path), [])
+        inputs.study(study, str(path), [])
     except SpecError as error:
         if (wrong := _WRONG.search(str(error))) is None:
             raise

@@ -80,7 +80,7 @@ macro_rules! trace {
                 /// The trace, seen from the study's own place: a file, since it is read more than
                 /// once. Requests are in order of time; one may stand up to 65,536 requests late. It may be
                 /// compressed with gzip or zstd.
-                pub file: String,
+                pub file: sojourn_core::resource::FileName,
                 /// The device whose requests are replayed. A trace of several devices is refused
                 /// without one.
                 pub device: Option<String> = None,
@@ -125,7 +125,7 @@ macro_rules! trace {
             /// Whether a line is one of this format, whose other parameters are the defaults.
             pub(super) fn recognizes(line: &str) -> bool {
                 let format = $type {
-                    file: String::new(),
+                    file: "".into(),
                     device: None,
                     tick: None,
                     speed: 1.0,
@@ -156,7 +156,7 @@ macro_rules! trace {
         impl $crate::workload::Kind for $type {
             fn ready(
                 &self,
-                context: &$crate::workload::WorkloadContext<'_>,
+                context: &$crate::workload::WorkloadContext,
             ) -> Result<$crate::workload::Ready, sojourn_core::parameters::Refusal> {
                 let settings = self.settings();
                 settings.ready(self.lines(settings.clock.tick()), context)
@@ -165,18 +165,13 @@ macro_rules! trace {
             fn block(
                 &self,
                 usual: u64,
-                open: sojourn_core::files::Open<'_>,
             ) -> Result<u64, sojourn_core::parameters::Refusal> {
                 let settings = self.settings();
-                settings.block(self.lines(settings.clock.tick()), usual, open)
+                settings.block(self.lines(settings.clock.tick()), usual)
             }
 
             fn has_addresses(&self) -> bool {
                 true
-            }
-
-            fn files(&mut self) -> Vec<&mut String> {
-                vec![&mut self.file]
             }
         }
     };

@@ -9,8 +9,8 @@ use super::{Beyond, Lines};
 use crate::workload::{
     Batches, MAX_BLOCKS, Numbers, Ready, Replayed, Request, Source, WorkloadContext,
 };
-use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::resource::FileName;
 use sojourn_core::{Bytes, Span, Time};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 pub(super) struct Settings {
     pub(super) format: &'static str,
     pub(super) clock: Clock,
-    pub(super) file: String,
+    pub(super) file: FileName,
     pub(super) device: Option<String>,
     pub(super) speed: f64,
     pub(super) beyond: Beyond,
@@ -83,14 +83,9 @@ struct Pass<L> {
 impl Settings {
     /// The largest block from 512 B to the usual one that all offsets and sizes of the device are whole
     /// numbers of, in bytes; larger where a request would have too many blocks.
-    pub(super) fn block(
-        &self,
-        lines: impl Lines,
-        usual: u64,
-        open: Open<'_>,
-    ) -> Result<u64, Refusal> {
+    pub(super) fn block(&self, lines: impl Lines, usual: u64) -> Result<u64, Refusal> {
         let refused = |why| self.refused(why);
-        let mut reader = self.reader(lines, open).map_err(refused)?;
+        let mut reader = self.reader(lines)?;
         let (mut bits, mut largest) = (usual, 0);
         while let Some(DeviceAccess { first, bytes, .. }) = reader.next().map_err(refused)? {
             bits |= first | bytes;
@@ -103,17 +98,18 @@ impl Settings {
         Ok(block)
     }
 
-    /// Reads the trace from its beginning; or what was expected of the file.
-    fn reader<L: Lines>(&self, lines: L, open: Open<'_>) -> Result<Reader<L>, String> {
-        let file = open(&self.file).map_err(|why| format!("a file to read: {why}"))?;
-        Ok(Reader::new(unpack::text(file)?, lines, self.clock, self.device.as_deref()))
+    /// Reads the trace from its beginning.
+    fn reader<L: Lines>(&self, lines: L) -> Result<Reader<L>, Refusal> {
+        let file = self.file.open().map_err(|refusal| refusal.under("file"))?;
+        let text = unpack::text(file).map_err(|why| self.refused(why))?;
+        Ok(Reader::new(text, lines, self.clock, self.device.as_deref()))
     }
 
     /// Reads the trace for the first time.
     pub(super) fn ready<L: Lines>(
         &self,
         lines: L,
-        context: &WorkloadContext<'_>,
+        context: &WorkloadContext,
     ) -> Result<Ready, Refusal> {
         let (block, capacity) = (context.block, context.blocks.expect("a trace has addresses"));
         let mut trace = Trace {
@@ -124,7 +120,7 @@ impl Settings {
             furthest: LATEST,
             totals: PassTotals::default(),
         };
-        let mut pass = trace.pass(context.open).map_err(|why| self.refused(why))?;
+        let mut pass = trace.pass()?;
         pass.summary = Some(Summary::new());
         let later = pass.read_all().map_err(|why| self.refused(why))?;
         let PassTotals { requests, ops, .. } = pass.totals;
@@ -154,7 +150,7 @@ impl Settings {
 
     /// A refusal of the file: what was expected of it.
     fn refused(&self, expected: String) -> Refusal {
-        Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+        self.file.refused(expected).under("file")
     }
 
     /// The refusal of a trace without any access that can be replayed.
@@ -193,13 +189,13 @@ impl Settings {
 }
 
 impl<L: Lines> Trace<L> {
-    /// A pass from the beginning of the trace on, or what was expected of the file.
-    fn pass(&self, open: Open<'_>) -> Result<Pass<L>, String> {
+    /// A pass from the beginning of the trace on.
+    fn pass(&self) -> Result<Pass<L>, Refusal> {
         Ok(Pass {
             settings: self.settings.clone(),
             block: self.block,
             capacity: self.capacity,
-            reader: self.settings.reader(self.lines.clone(), open)?,
+            reader: self.settings.reader(self.lines.clone())?,
             window: Window::new(self.furthest),
             left: self.settings.requests.map_or(u64::MAX, |most| most.get().into()),
             totals: PassTotals::default(),
@@ -381,8 +377,8 @@ impl PassTotals {
 }
 
 impl<L: Lines> Replayed for Trace<L> {
-    fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal> {
-        let pass = self.pass(open).map_err(|why| self.settings.refused(why))?;
+    fn again(&self) -> Result<Box<dyn Batches>, Refusal> {
+        let pass = self.pass()?;
         Ok(Box::new(Again { pass, first: self.totals.clone(), failed: None }))
     }
 }

@@ -4,9 +4,9 @@ use super::congestion::{Acked, CongestionControl, Rules, Window};
 use super::parameters::{TcpOptions, WindowLimits};
 use super::rto::Departures;
 use crate::packet::LONGEST_TIMER;
-use crate::python::{Begin, ClassParameters, CodeFile, Controller, ControllerClass, Hooks};
+use crate::python::{Begin, CodeFile, Controller, ControllerClass, Hooks};
 use crate::transport::Setup;
-use sojourn_core::parameters::{Check, defaults};
+use sojourn_core::parameters::{Check, Table, defaults};
 use sojourn_core::{Span, Time, nested, parameters};
 use std::cell::OnceCell;
 use std::num::NonZeroU32;
@@ -20,7 +20,7 @@ parameters! {
         /// The class and its file.
         pub code: CodeFile [flatten],
         /// Parameters of the class.
-        pub set: ClassParameters<dyn ControllerClass>,
+        pub set: Table = Table::default(),
         /// What a class does not decide: the window's limits, retransmission, ECN, pacing.
         pub tcp: TcpUnderControl = defaults(),
     }
@@ -68,11 +68,12 @@ pub struct Controlled {
 impl PythonControl {
     /// Control by the class of `parameters`, which is loaded.
     pub fn new(parameters: &PythonTransport) -> PythonControl {
-        let PythonTransport { set, tcp, .. } = parameters;
+        let PythonTransport { code, tcp, .. } = parameters;
+        let class = code.class::<dyn ControllerClass>();
         let rules = Rules { ecn: tcp.ecn, paced: tcp.paced, ..tcp.options.rules(&tcp.window) };
         PythonControl {
-            class: set.class().clone(),
-            hooks: set.class().hooks(),
+            class: class.clone(),
+            hooks: class.hooks(),
             rules,
             abc_limit: tcp.options.abc_limit,
             failure: OnceCell::new(),
@@ -150,7 +151,7 @@ impl CongestionControl for PythonControl {
         self.call(state, self.hooks.gap, |flow| {
             let found = flow.gap(window, wire)?;
             if found > LONGEST_TIMER {
-                let class = &self.class.about().name;
+                let class = self.class.name();
                 return Err(format!(
                     "{class}.gap returned {found}, expected at most {LONGEST_TIMER}"
                 ));

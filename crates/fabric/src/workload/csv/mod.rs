@@ -9,7 +9,8 @@ use super::list::{self, Columns, ListError, Place};
 use super::{Draw, Drawn, WorkloadContext};
 use sojourn_core::files::{OpenQuote, Row, rows};
 use sojourn_core::model::Tell;
-use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::resource::FileName;
 use sojourn_core::{Streams, parameters};
 use std::fmt;
 
@@ -29,7 +30,7 @@ parameters! {
     /// `job`: from the begin of its first flow until its last one is received.
     pub struct Csv: "csv" {
         /// The file, seen from the study's own place.
-        pub file: String,
+        pub file: FileName,
     }
 }
 
@@ -55,12 +56,12 @@ impl Draw for Csv {
         "file"
     }
 
-    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+    fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
         self.read(context).map(|drawn| drawn.flows.len() + drawn.graph.jobs().len())
     }
 
-    fn has_classes(&self, context: &WorkloadContext<'_>) -> Result<bool, Refusal> {
-        let text = (context.read)(&self.file).unwrap_or_default();
+    fn has_classes(&self, _: &WorkloadContext<'_>, _: Streams) -> Result<bool, Refusal> {
+        let text = self.file.text().unwrap_or_default();
         let columns = rows(&text).next().and_then(|head| columns(&head.ok()?).ok());
         Ok(columns.is_some_and(|columns| columns.have_classes()))
     }
@@ -68,6 +69,7 @@ impl Draw for Csv {
     fn check_known_arrivals(
         &self,
         context: &WorkloadContext<'_>,
+        _: Streams,
         purpose: &str,
     ) -> Result<(), Refusal> {
         match self.read(context)?.graph.waiting() {
@@ -83,23 +85,18 @@ impl Draw for Csv {
     fn is_steady(&self) -> bool {
         true
     }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        vec![&mut self.file]
-    }
 }
 
 impl Csv {
     fn read(&self, context: &WorkloadContext<'_>) -> Result<Drawn, Refusal> {
-        let text = (context.read)(&self.file)
-            .map_err(|why| self.refused(format!("a file to read: {why}")))?;
-        let tell = |note: String| (context.tell)(format!("{}: {note}", self.file));
+        let text = self.file.text().map_err(|refusal| refusal.under("file"))?;
+        let tell = |note: String| (context.tell)(format!("{}: {note}", self.file.name()));
         read(&text, context.graph.hosts(), context.largest_flow(), &tell)
             .map_err(|error| self.refused(format!("a list of flows, but in its {error}")))
     }
 
     fn refused(&self, expected: String) -> Refusal {
-        Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+        self.file.refused(expected).under("file")
     }
 }
 

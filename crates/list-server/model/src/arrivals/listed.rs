@@ -3,6 +3,7 @@
 use super::{Asked, Mailing, Process};
 use sojourn_core::files::{Row, rows};
 use sojourn_core::parameters::{Check, Refusal, Setting, Value};
+use sojourn_core::resource::FileName;
 use sojourn_core::{Bytes, Span, Time, parameters};
 
 parameters! {
@@ -13,7 +14,7 @@ parameters! {
     pub struct Listed: "listed" {
         /// The file, seen from the study's own place. It has at least as many messages as the list's
         /// `warmup` and `messages` together.
-        pub file: String,
+        pub file: FileName,
     }
 }
 
@@ -21,14 +22,9 @@ impl Check for Listed {}
 
 impl Process for Listed {
     fn mailings(&self, asked: Asked<'_>) -> Result<Vec<Mailing>, Refusal> {
-        let refuse = |expected: String| {
-            Refusal::value(&Value::Text(self.file.clone()), expected)
-                .under("file")
-                .under("arrivals")
-                .under("list")
-        };
-        let text =
-            (asked.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        let here = |refusal: Refusal| refusal.under("file").under("arrivals").under("list");
+        let text = self.file.text().map_err(here)?;
+        let refuse = |expected: String| here(self.file.refused(expected));
         let mut mailings = parse(&text, &asked)
             .map_err(|why| refuse(format!("a list of messages, but in its {why}")))?;
         if mailings.len() < asked.messages as usize {
@@ -38,10 +34,6 @@ impl Process for Listed {
         }
         mailings.truncate(asked.messages as usize);
         Ok(mailings)
-    }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        vec![&mut self.file]
     }
 }
 
@@ -95,6 +87,7 @@ fn recipient<'a>(row: &'a Row, asked: &Asked<'_>) -> Result<(&'a str, Time, u64,
 mod tests {
     use super::*;
     use sojourn_core::Streams;
+    use sojourn_core::resource::Resource;
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
@@ -106,9 +99,10 @@ mod tests {
             all_places: Arc::from([0, 1, 2]),
             places: &BTreeMap::from([("a", 0..2), ("b", 2..3)]),
             stream: Streams::new(1, 0).stream("messages", 0),
-            read: &|_| Ok(text.to_owned()),
         };
-        Listed { file: "f".into() }.mailings(asked).map_err(|refusal| refusal.expected)
+        Listed { file: Resource::text("f", text).into() }
+            .mailings(asked)
+            .map_err(|refusal| refusal.expected)
     }
 
     #[test]

@@ -10,7 +10,6 @@ pub use listed::Listed as ListedMessages;
 pub use poisson::Poisson;
 pub use regular::Regular;
 
-use crate::internet::Read;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Stream, Time, variants};
 use std::collections::BTreeMap;
@@ -52,7 +51,6 @@ pub(super) struct Asked<'a> {
     pub(super) places: &'a BTreeMap<&'a str, Range<u32>>,
     /// What is left to chance.
     pub(super) stream: Stream,
-    pub(super) read: Read<'a>,
 }
 
 impl Asked<'_> {
@@ -81,21 +79,11 @@ impl Asked<'_> {
 trait Process {
     /// The messages that are asked for, in the order in which they come.
     fn mailings(&self, asked: Asked<'_>) -> Result<Vec<Mailing>, Refusal>;
-
-    /// The names of the files that it reads.
-    fn files(&mut self) -> Vec<&mut String> {
-        Vec::new()
-    }
 }
 
 impl Arrivals {
     /// The messages that are asked for, in the order in which they come.
     pub(super) fn mailings(&self, asked: Asked<'_>) -> Result<Vec<Mailing>, Refusal> {
         arrivals!(self, |process| process.mailings(asked))
-    }
-
-    /// The names of the files that it reads.
-    pub(super) fn files(&mut self) -> Vec<&mut String> {
-        arrivals!(self, |process| process.files())
     }
 }

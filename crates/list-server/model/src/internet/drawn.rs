@@ -1,7 +1,7 @@
 //! Internets drawn from laws, and presets of them.
 
 use super::peer::{Peer, Way, answered};
-use super::{Domain, Kind, Read};
+use super::{Domain, Kind};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{LogNormal, Span, Stream, Streams, parameters};
 use std::num::NonZeroU32;
@@ -88,7 +88,7 @@ macro_rules! internet {
         }
 
         impl Kind for $type {
-            fn domains(&self, streams: Streams, _: Read<'_>) -> Result<Vec<Domain>, Refusal> {
+            fn domains(&self, streams: Streams) -> Result<Vec<Domain>, Refusal> {
                 Ok(self.laws().domains(streams))
             }
         }

@@ -1,9 +1,10 @@
 //! An internet as a file lists it: what `sojourn mail fit` writes.
 
 use super::peer::{LONGEST_ANSWER, Peer};
-use super::{Domain, Kind, Read};
+use super::{Domain, Kind};
 use sojourn_core::files::{Row, rows};
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
+use sojourn_core::resource::FileName;
 use sojourn_core::{Span, Streams, parameters};
 use sojourn_mail_engine::provider;
 use std::collections::BTreeMap;
@@ -19,10 +20,10 @@ parameters! {
     /// start with # are passed over.
     pub struct Listed: "listed" {
         /// The file, seen from the study's own place.
-        pub file: String,
+        pub file: FileName,
         /// A file with the domain of each subscriber, one a line, in the order in which the list has
         /// them; without it the order is drawn.
-        pub order: Option<String> = None,
+        pub order: Option<FileName> = None,
         /// How much later than its `names` a domain's lookup ends, at most: drawn uniformly for each
         /// domain in each replication, so that lookups that take about as long end in any order.
         pub jitter: Span = Span::ZERO,
@@ -40,11 +41,9 @@ impl Check for Listed {
 }
 
 impl Kind for Listed {
-    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
-        let refuse = |expected: String| {
-            Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
-        };
-        let text = read(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+    fn domains(&self, streams: Streams) -> Result<Vec<Domain>, Refusal> {
+        let text = self.file.text().map_err(|refusal| refusal.under("file"))?;
+        let refuse = |expected: String| self.file.refused(expected).under("file");
         let mut domains =
             parse(&text).map_err(|why| refuse(format!("a list of domains, but in its {why}")))?;
         for (number, domain) in (0..).zip(&mut domains) {
@@ -54,17 +53,12 @@ impl Kind for Listed {
         Ok(domains)
     }
 
-    fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+    fn order(&self, domains: &[Domain]) -> Result<Option<Vec<u32>>, Refusal> {
         let Some(file) = &self.order else { return Ok(None) };
-        let refuse =
-            |expected: String| Refusal::value(&Value::Text(file.clone()), expected).under("order");
-        let text = read(file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        let text = file.text().map_err(|refusal| refusal.under("order"))?;
+        let refuse = |expected: String| file.refused(expected).under("order");
         let order = in_order(&text, domains);
         order.map(Some).map_err(|why| refuse(format!("the domain of each subscriber, but {why}")))
-    }
-
-    fn files(&mut self) -> Vec<&mut String> {
-        [&mut self.file].into_iter().chain(&mut self.order).collect()
     }
 }
 
@@ -195,6 +189,7 @@ fn said(refusal: Refusal, key: &str) -> String {
 mod tests {
     use super::*;
     use sojourn_core::parameters::defaults;
+    use sojourn_core::resource::Resource;
 
     #[test]
     fn by_hand() {
@@ -215,9 +210,9 @@ mod tests {
     fn jitter_puts_lookups_into_another_order_in_each_replication() {
         let (long, ms) = (Span::from_ms(50), Span::from_ms(1));
         let lookups = |jitter, replication| {
-            let kind = Listed { file: "f".into(), order: None, jitter };
-            let read = |_: &str| Ok("domain,subscribers\na,1\nb,1\n".to_owned());
-            let domains = kind.domains(Streams::new(1, replication), &read).unwrap();
+            let file = Resource::text("f", "domain,subscribers\na,1\nb,1\n").into();
+            let kind = Listed { file, order: None, jitter };
+            let domains = kind.domains(Streams::new(1, replication)).unwrap();
             [domains[0].peer.names, domains[1].peer.names]
         };
         assert_eq!(lookups(Span::ZERO, 0), [long, long]);

@@ -39,40 +39,27 @@ pub struct Domain {
     pub provider: Option<String>,
 }
 
-/// Reads a file that a study names: its text, or why not.
-pub type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
-
 /// A kind of internet.
 trait Kind {
     /// Its domains in one replication.
-    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal>;
+    fn domains(&self, streams: Streams) -> Result<Vec<Domain>, Refusal>;
 
     /// The domain's number of each subscriber in the order of the list, where that is given.
-    fn order(&self, _: &[Domain], _: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+    fn order(&self, _: &[Domain]) -> Result<Option<Vec<u32>>, Refusal> {
         Ok(None)
-    }
-
-    /// The names of the files that it reads.
-    fn files(&mut self) -> Vec<&mut String> {
-        Vec::new()
     }
 }
 
 impl Internet {
     /// Its domains in one replication.
-    pub fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
-        internet!(self, |params| params.domains(streams, read))
+    pub fn domains(&self, streams: Streams) -> Result<Vec<Domain>, Refusal> {
+        internet!(self, |params| params.domains(streams))
     }
 
     /// The number of each subscriber's domain among `domains`, in the order of the list, where that
     /// is given.
-    pub fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
-        internet!(self, |params| params.order(domains, read))
-    }
-
-    /// The names of the files that it reads.
-    pub fn files(&mut self) -> Vec<&mut String> {
-        internet!(self, |params| params.files())
+    pub fn order(&self, domains: &[Domain]) -> Result<Option<Vec<u32>>, Refusal> {
+        internet!(self, |params| params.order(domains))
     }
 }
 

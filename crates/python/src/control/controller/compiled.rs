@@ -1,10 +1,10 @@
 //! A class as Numba compiles it: a record for each flow.
 
-use crate::control::Definition;
+use crate::control::Configured;
 use crate::control::machine::{Hook, HookTable, Machine, Record, there};
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
-use sojourn_fabric::python::{About, Begin, Controller, ControllerClass, Hooks, PythonClass};
+use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks, PythonClass};
 use sojourn_fabric::transport::{Acked, Window};
 use std::sync::Arc;
 
@@ -44,14 +44,14 @@ const SSTHRESH: usize = 1;
 const ABC_LIMIT: usize = 2;
 
 impl CompiledClass {
-    pub(super) fn new(definition: Definition, hooks: Hooks) -> CompiledClass {
-        CompiledClass { hooks, machine: Machine::new(definition) }
+    pub(super) fn new(class: Configured, hooks: Hooks) -> CompiledClass {
+        CompiledClass { hooks, machine: Machine::new(class) }
     }
 }
 
 impl PythonClass for CompiledClass {
-    fn about(&self) -> &About {
-        &self.machine.definition.about
+    fn name(&self) -> &str {
+        &self.machine.class.definition.name
     }
 }
 
@@ -97,7 +97,7 @@ impl CompiledFlow {
             cwnd: f64::from_bits(record[CWND]),
             ssthresh: f64::from_bits(record[SSTHRESH]),
         };
-        self.0.class.definition.check(name, left)?;
+        self.0.definition().check(name, left)?;
         *window = left;
         Ok(())
     }
@@ -142,6 +142,6 @@ impl Controller for CompiledFlow {
     fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String> {
         let mut arguments = [wire.ps() as i64, 0];
         self.call("gap", there(self.0.hooks.gap), &mut arguments, window)?;
-        self.0.class.definition.gap(arguments[1]).map(Span::from_ps)
+        self.0.definition().gap(arguments[1]).map(Span::from_ps)
     }
 }

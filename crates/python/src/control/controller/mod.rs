@@ -7,12 +7,11 @@ mod plain;
 pub(super) use ack::ACK_FIELDS;
 pub(crate) use ack::Flow;
 
-use super::Definition;
+use super::{Configured, Definition};
 use compiled::CompiledClass;
 use plain::PlainClass;
 use pyo3::prelude::*;
-use sojourn_core::parameters::Refusal;
-use sojourn_fabric::python::{ControllerClass, Hooks, Named};
+use sojourn_fabric::python::{ControllerClass, Hooks};
 use sojourn_fabric::transport::Window;
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -23,22 +22,25 @@ pub(super) const WINDOW: [&CStr; 2] = [c"cwnd", c"ssthresh"];
 /// The largest window, in packets.
 const LARGEST_WINDOW: f64 = 2_147_483_648.0;
 
-/// Loads a class that controls congestion.
-pub(crate) fn controller(named: &Named<'_>) -> Result<Arc<dyn ControllerClass>, Refusal> {
-    Definition::load(named, "Control", |py, definition| {
-        let object = definition.object.bind(py);
-        let hooks = Hooks {
-            acked: definition.has("acked"),
-            lost: definition.has("lost"),
-            timed_out: definition.has("timed_out"),
-            sent: definition.has("sent"),
-            gap: definition.has("gap"),
-            reads_delay: object.call_method0("reads_delay")?.extract()?,
-        };
-        Ok(match named.compiled {
-            false => Arc::new(PlainClass::new(py, definition, hooks)?) as Arc<dyn ControllerClass>,
-            true => Arc::new(CompiledClass::new(definition, hooks)),
-        })
+/// A class that controls congestion, ready to be called.
+pub(super) fn controller(
+    py: Python<'_>,
+    class: Configured,
+    compiled: bool,
+) -> PyResult<Arc<dyn ControllerClass>> {
+    let definition = &class.definition;
+    let reads_delay = definition.object.bind(py).call_method0("reads_delay")?.extract()?;
+    let hooks = Hooks {
+        acked: definition.has("acked"),
+        lost: definition.has("lost"),
+        timed_out: definition.has("timed_out"),
+        sent: definition.has("sent"),
+        gap: definition.has("gap"),
+        reads_delay,
+    };
+    Ok(match compiled {
+        false => Arc::new(PlainClass::new(py, class, hooks)?) as Arc<dyn ControllerClass>,
+        true => Arc::new(CompiledClass::new(class, hooks)),
     })
 }
 

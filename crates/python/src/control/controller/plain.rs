@@ -4,11 +4,11 @@ use super::WINDOW;
 use super::ack::{ACK_FIELDS, Flow};
 use crate::control::members::Members;
 use crate::control::reused::Reused;
-use crate::control::{Definition, call, whole};
+use crate::control::{Configured, Definition, call, fields, whole};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyType};
 use sojourn_core::{Span, Time};
-use sojourn_fabric::python::{About, Begin, Controller, ControllerClass, Hooks, PythonClass};
+use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks, PythonClass};
 use sojourn_fabric::transport::{Acked, Window};
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ pub(super) struct PlainClass(Arc<Plain>);
 
 #[derive(Debug)]
 struct Plain {
-    definition: Definition,
+    definition: Arc<Definition>,
     hooks: Hooks,
     /// Makes the object of a flow.
     new: Py<PyAny>,
     /// The type of `Control`'s own fields.
-    window_fields: Py<PyAny>,
+    window_fields: Py<PyType>,
     acks: Reused<{ ACK_FIELDS.len() }>,
     start: Option<Py<PyAny>>,
     acked: Option<Py<PyAny>>,
@@ -34,11 +34,9 @@ struct Plain {
 }
 
 impl PlainClass {
-    pub(super) fn new(
-        py: Python<'_>,
-        definition: Definition,
-        hooks: Hooks,
-    ) -> PyResult<PlainClass> {
+    pub(super) fn new(py: Python<'_>, class: Configured, hooks: Hooks) -> PyResult<PlainClass> {
+        let definition = class.definition.clone();
+        let message = definition.object.bind(py).getattr("message")?;
         Ok(PlainClass(Arc::new(Plain {
             start: definition.plain_hook(py, "start")?,
             acked: definition.plain_hook(py, "acked")?,
@@ -46,9 +44,9 @@ impl PlainClass {
             timed_out: definition.plain_hook(py, "timed_out")?,
             sent: definition.plain_hook(py, "sent")?,
             gap: definition.plain_hook(py, "gap")?,
-            window_fields: py.import("sojourn._core")?.getattr("WindowFields")?.unbind(),
-            acks: Reused::new(py, "Ack", "AckFields")?,
-            new: definition.maker(py)?,
+            window_fields: fields(py, "WindowFields")?.clone().unbind(),
+            acks: Reused::new(message, fields(py, "AckFields")?),
+            new: class.maker(py)?,
             hooks,
             definition,
         })))
@@ -56,8 +54,8 @@ impl PlainClass {
 }
 
 impl PythonClass for PlainClass {
-    fn about(&self) -> &About {
-        &self.0.definition.about
+    fn name(&self) -> &str {
+        &self.0.definition.name
     }
 
     /// Holds the interpreter throughout where one thread simulates and calls it at every ACK. Several
@@ -134,9 +132,9 @@ impl PlainFlow {
     fn number(&self, py: Python<'_>, place: usize) -> Result<f64, String> {
         let value = self.object.get(py, place);
         value.as_ref().and_then(|value| value.extract().ok()).ok_or_else(|| {
-            let Definition { file, about, .. } = &self.class.definition;
+            let Definition { file, name, .. } = &*self.class.definition;
             let given = value.map_or("nothing".to_owned(), |value| format!("{value:?}"));
-            let (name, field) = (&about.name, WINDOW[place].to_string_lossy());
+            let field = WINDOW[place].to_string_lossy();
             format!("{file}: {name} set {field} to {given}, expected a number of packets")
         })
     }

@@ -1,11 +1,11 @@
 //! A class as Numba compiles it: a record for each port.
 
-use crate::control::Definition;
+use crate::control::Configured;
 use crate::control::machine::{Hook, HookTable, Machine, Record, there};
 use pyo3::prelude::*;
 use sojourn_core::Stream;
 use sojourn_fabric::python::{
-    About, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
+    Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
 };
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ impl HookTable for PortHooks {
 const STREAM: usize = 0;
 
 impl CompiledClass {
-    pub(super) fn new(definition: Definition, hooks: QueueHooks) -> CompiledClass {
-        CompiledClass { hooks, machine: Machine::new(definition) }
+    pub(super) fn new(class: Configured, hooks: QueueHooks) -> CompiledClass {
+        CompiledClass { hooks, machine: Machine::new(class) }
     }
 }
 
 impl PythonClass for CompiledClass {
-    fn about(&self) -> &About {
-        &self.machine.definition.about
+    fn name(&self) -> &str {
+        &self.machine.class.definition.name
     }
 }
 
@@ -98,7 +98,7 @@ impl CompiledPort {
         ];
         self.call(name, hook, &mut arguments)?;
         let [.., returned] = arguments;
-        self.record.class.definition.decision(name, returned)
+        self.record.definition().decision(name, returned)
     }
 }
 

@@ -3,11 +3,11 @@
 mod compiled;
 mod plain;
 
-use super::Definition;
+use super::{Configured, Definition};
 use compiled::CompiledClass;
 use plain::PlainClass;
-use sojourn_core::parameters::Refusal;
-use sojourn_fabric::python::{Decision, Named, QueueClass, QueueHooks};
+use pyo3::prelude::*;
+use sojourn_fabric::python::{Decision, QueueClass, QueueHooks};
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -18,15 +18,17 @@ pub(super) const PACKET: [&CStr; 6] =
 /// The field of a queue that has its random numbers.
 pub(super) const STREAM: [&CStr; 1] = [c"__stream__"];
 
-/// Loads a class that manages queues.
-pub(crate) fn queue(named: &Named<'_>) -> Result<Arc<dyn QueueClass>, Refusal> {
-    Definition::load(named, "Queue", |py, definition| {
-        let hooks =
-            QueueHooks { enqueue: definition.has("enqueue"), dequeue: definition.has("dequeue") };
-        Ok(match named.compiled {
-            false => Arc::new(PlainClass::new(py, definition, hooks)?) as Arc<dyn QueueClass>,
-            true => Arc::new(CompiledClass::new(definition, hooks)),
-        })
+/// A class that manages queues, ready to be called.
+pub(super) fn queue(
+    py: Python<'_>,
+    class: Configured,
+    compiled: bool,
+) -> PyResult<Arc<dyn QueueClass>> {
+    let has = |hook| class.definition.has(hook);
+    let hooks = QueueHooks { enqueue: has("enqueue"), dequeue: has("dequeue") };
+    Ok(match compiled {
+        false => Arc::new(PlainClass::new(py, class, hooks)?) as Arc<dyn QueueClass>,
+        true => Arc::new(CompiledClass::new(class, hooks)),
     })
 }
 

@@ -3,12 +3,12 @@
 use super::{PACKET, STREAM};
 use crate::control::members::Members;
 use crate::control::reused::Reused;
-use crate::control::{Definition, Random, call, whole};
+use crate::control::{Configured, Definition, Random, call, fields, whole};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyType};
 use sojourn_core::Stream;
 use sojourn_fabric::python::{
-    About, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
+    Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
 };
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ pub(super) struct PlainClass(Arc<Plain>);
 
 #[derive(Debug)]
 struct Plain {
-    definition: Definition,
+    definition: Arc<Definition>,
     hooks: QueueHooks,
     /// Makes the object of a port.
     new: Py<PyAny>,
     /// The type of `Queue`'s own fields.
-    stream_fields: Py<PyAny>,
+    stream_fields: Py<PyType>,
     packets: Reused<{ PACKET.len() }>,
     start: Option<Py<PyAny>>,
     enqueue: Option<Py<PyAny>>,
@@ -33,16 +33,18 @@ struct Plain {
 impl PlainClass {
     pub(super) fn new(
         py: Python<'_>,
-        definition: Definition,
+        class: Configured,
         hooks: QueueHooks,
     ) -> PyResult<PlainClass> {
+        let definition = class.definition.clone();
+        let message = definition.object.bind(py).getattr("message")?;
         Ok(PlainClass(Arc::new(Plain {
             start: definition.plain_hook(py, "start")?,
             enqueue: definition.plain_hook(py, "enqueue")?,
             dequeue: definition.plain_hook(py, "dequeue")?,
-            stream_fields: py.import("sojourn._core")?.getattr("StreamFields")?.unbind(),
-            packets: Reused::new(py, "Packet", "PacketFields")?,
-            new: definition.maker(py)?,
+            stream_fields: fields(py, "StreamFields")?.clone().unbind(),
+            packets: Reused::new(message, fields(py, "PacketFields")?),
+            new: class.maker(py)?,
             hooks,
             definition,
         })))
@@ -50,8 +52,8 @@ impl PlainClass {
 }
 
 impl PythonClass for PlainClass {
-    fn about(&self) -> &About {
-        &self.0.definition.about
+    fn name(&self) -> &str {
+        &self.0.definition.name
     }
 
     /// Holds the interpreter throughout where one thread simulates and calls it at every packet. Several
@@ -105,7 +107,7 @@ impl PlainPort {
         let definition = &self.class.definition;
         Python::attach(|py| {
             let about = self.class.packets.take(py)?;
-            let fields = [
+            let about_fields = [
                 whole(py, packet.size.into()),
                 PyBool::new(py, packet.ect).to_owned().into_any(),
                 whole(py, packet.backlog.into()),
@@ -113,7 +115,7 @@ impl PlainPort {
                 whole(py, packet.sojourn_time.ps()),
                 whole(py, packet.now.ps()),
             ];
-            fields.into_iter().enumerate().for_each(|(place, field)| about.set(place, field));
+            about_fields.into_iter().enumerate().for_each(|(place, field)| about.set(place, field));
             let returned = call(hook.bind(py), self.object.object(py), &[about.object(py)])
                 .map_err(|error| definition.explained(py, error))?;
             self.class.packets.give_back(py, about);
