@@ -17,13 +17,13 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test test-full lint house fmt build wheel bench kernel-queues instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 # Fewer flows than the study's own 20000, so that it takes a minute or two.
-run: build ## the main job: a pFabric study, its table and its pictures
+run: core ## the main job: a pFabric study, its table and its pictures
 	$(call study,papers/pfabric/websearch-quick.toml --set workload.flows=8000,out/first-run)
 
 programs: ## the real programs that tests start, from Debian's packages and npm's; needs root
@@ -37,6 +37,20 @@ test: build $(BIN)/installed ## every test, properties with a quarter of their c
 	$(CARGO) test --workspace --quiet
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone"
 	$(BIN)/pytest -m alone
+
+# What needs the list server; all other crates and tests are those of `sojourn._core`.
+MAIL_CRATES := sojourn-list-server sojourn-mail-spool sojourn-python-mail sojourn-testnet
+MAIL_TESTS := tests/mail tests/serve tests/docs/test_serve_docs.py
+
+test-core: core $(BIN)/installed ## the tests that need no list server, which may be missing
+	$(CARGO) test --workspace --quiet $(MAIL_CRATES:%=--exclude %)
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone" $(MAIL_TESTS:%=--ignore %)
+	$(BIN)/pytest -m alone $(MAIL_TESTS:%=--ignore %)
+
+test-mail: build $(BIN)/installed ## the other tests
+	$(CARGO) test --quiet $(MAIL_CRATES:%=--package %)
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone" $(MAIL_TESTS)
+	$(BIN)/pytest -m alone $(MAIL_TESTS)
 
 test-full: export PROPTEST_CASES := 256
 test-full: export PROPTEST_RNG_SEED := $(shell date +%s)
@@ -52,6 +66,8 @@ lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, imports, the stub, 
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest sojourn._core --mypy-config-file pyproject.toml
+	@# maturin puts the extension into a package of the same name; the stub is the package's
+	echo sojourn_mail.sojourn_mail | $(BIN)/stubtest sojourn_mail --allowlist /dev/stdin --mypy-config-file pyproject.toml
 	$(BIN)/lint-imports --no-cache
 	$(MAKE) house
 
@@ -63,17 +79,19 @@ fmt: $(BIN)/installed ## format Rust and Python
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# Read from a list, the package is built when its cache-keys say so; as an argument, every time.
-build: $(BIN)/ready ## the optimised command, .venv/bin/sojourn
-	@echo "--editable ." | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
-		--requirement -
+build: core ## the optimised command with its list server, .venv/bin/sojourn
+	$(call install,crates/python-mail)
+
+core: $(BIN)/ready ## the same without the list server: half of the time
+	$(call install,.)
 	@$(BIN)/python -m compileall -q python/sojourn
 
 # The wheel also has manual pages and completions: pip installs them where man and shells look.
-wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
+wheel: build $(BIN)/installed ## the packages for pip, sojourn and sojourn-mail, of the last commit, in dist/
 	rm -rf dist/*.whl sojourn._core.data
 	$(BIN)/python tools/share.py sojourn._core.data/data/share
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
+	$(BIN)/maturin build --profile dist --out dist --manifest-path crates/python-mail/Cargo.toml
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
@@ -114,6 +132,7 @@ release: $(BIN)/installed ## all that is published: wheel, sdist, handbook and n
 	rm -rf dist
 	$(MAKE) release-check
 	$(BIN)/maturin sdist --out dist
+	$(BIN)/maturin sdist --out dist --manifest-path crates/python-mail/Cargo.toml
 	tar -C target/site -czf dist/handbook.tar.gz .
 	mv target/notes.md dist
 	$(MAKE) image
@@ -149,7 +168,7 @@ audit: .tools/bin/cargo-audit $(BIN)/installed ## known holes in what is used; a
 	$(BIN)/uv tool run pip-audit --strict --disable-pip --no-deps --requirement requirements-dev.txt
 
 pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and today's releases
-	$(BIN)/uv pip compile --quiet --upgrade --universal --all-extras --group dev --no-header \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --extra pandas --extra dask --extra compiled --group dev --no-header \
 		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
 
 clean: ## all that was built or installed; results in out/ stay
@@ -169,6 +188,12 @@ define fuzz
 	RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/.tools/bin:$$PATH" \
 		$(CARGO) fuzz run $(1) fuzz/corpus/$(1) fuzz/seeds/$(1) -- -max_total_time=60
 
+endef
+
+# Read from a list, a package is built when its cache-keys say so; as an argument, every time.
+define install
+	@echo "--editable $(1)" | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
+		--requirement -
 endef
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check

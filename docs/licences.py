@@ -46,11 +46,13 @@ SPOKEN = {
     "Python Software Foundation License": "PSF-2.0",
 }
 
+EXTENSIONS = ("sojourn-python", "sojourn-python-mail")
+
 Used = tuple[str, str, str]
 
 
 def crates() -> list[Used]:
-    """Name, version and licence of each crate that is compiled into the extension."""
+    """Name, version and licence of each crate that is compiled into one of the extensions."""
     asked = ["cargo", "metadata", "--format-version", "1", "--locked"]
     said = subprocess.run(asked, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout  # noqa: S603
     metadata = json.loads(said)
@@ -63,8 +65,8 @@ def crates() -> list[Used]:
         ]
         for node in metadata["resolve"]["nodes"]
     }
-    (start,) = (each for each in packages if packages[each]["name"] == "sojourn-python")
-    seen, waiting = {start}, [start]
+    seen = {each for each in packages if packages[each]["name"] in EXTENSIONS}
+    waiting = [*seen]
     while waiting:
         found = set(needs[waiting.pop()]) - seen
         seen |= found
@@ -139,7 +141,7 @@ def page(parts: dict[str, list[Used]]) -> str:
 def main() -> int:
     """Write the page; say what is not permissive."""
     parts = {
-        "Compiled into the package": crates(),
+        "Compiled into the packages": crates(),
         "Asked for by the package": distributions(),
         "Kept in the repository": [uplot()],
     }

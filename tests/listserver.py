@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn._core import mail_password
+from sojourn._mail import mail_password
 from waiting import PATIENCE_S, until
 
 # Trusted is who comes from 127.0.0.1 alone. Nobody is asked for names, and nobody is at port 9.

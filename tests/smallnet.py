@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._core import TestNet, TestNetConfig
+from sojourn._mail import TestNet, TestNetConfig
 
 
 @dataclass

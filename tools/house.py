@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -216,6 +217,40 @@ def python_modules() -> Iterator[str]:
             yield name(path)
 
 
+def shared_features() -> Iterator[str]:
+    """Crates of both extensions with other features in the one: they are compiled twice."""
+    one, other = features("sojourn-python"), features("sojourn-python-mail")
+    yield from (crate for crate in one.keys() & other.keys() if one[crate] != other[crate])
+
+
+def features(extension: str) -> dict[str, set[str]]:
+    """The crates of an extension, by name and version, each with its sets of features."""
+    command = ["cargo", "tree", "--offline", "--package", extension, "--edges", "normal,build"]
+    shown = ["--prefix", "none", "--format", "{p}|{f}"]
+    said = subprocess.run([*command, *shown], cwd=ROOT, capture_output=True, text=True, check=True)
+    found: dict[str, set[str]] = {}
+    for line in said.stdout.splitlines():
+        crate, _, used = line.removesuffix(" (*)").partition("|")
+        found.setdefault(" ".join(crate.split()[:2]), set()).add(used)
+    return found
+
+
+def cache_keys() -> Iterator[str]:
+    """Crates of `sojourn._core` that pyproject.toml does not name, and others that it names."""
+    folders, uses = crates()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    needed: set[str] = set()
+    waiting = [crate for crate, folder in folders.items() if folder == "crates/python"]
+    while waiting:
+        crate = waiting.pop()
+        needed.add(crate)
+        waiting += [one for one in uses[crate] if one in folders and one not in needed]
+    files = (key["file"] for key in project["uv"]["cache-keys"])
+    named = {file.removesuffix("/**/*") for file in files if file.startswith("crates/")}
+    for folder in named ^ {folders[crate] for crate in needed}:
+        yield f"pyproject.toml: cache-keys: {folder}"
+
+
 def borders() -> Iterator[str]:
     """Files of a crate that use a folder which stands above theirs."""
     for src, lower, upper, allowed in BORDERS:
@@ -260,6 +295,8 @@ RULES = [
         crate_edges,
         "a crate uses another than the page says: is it below? `tools/house.py --table` prints it",
     ),
+    (cache_keys, "make build compiles sojourn._core when one of its crates changed, and only then"),
+    (shared_features, "make build compiles it twice: let both extensions have the same features"),
     (python_modules, "Rust imports no module of Python: Python hands in what it needs"),
     (borders, "a folder uses one above it: move what it needs down"),
     (named_models, "a study names a model: what it needs belongs to the trait Model of core"),

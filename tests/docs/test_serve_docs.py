@@ -15,7 +15,7 @@ from certificates import self_signed
 from listserver import Server, sojourn, tool
 from nameserver import everybody_at
 from sink import Sink, sink
-from sojourn._core import ServeSettings, mail_password
+from sojourn._mail import ServeSettings, mail_password
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-a-list-server.md"
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from smallnet import small_internet
-from sojourn._core import MailSettings, Progress
+from sojourn._core import Progress
 from sojourn._internal.errors import InputError
+from sojourn._mail import MailSettings
 from sojourn.mail.fit import Fitted, fit
 from sojourn.mail.plan import world as worlds
 from sojourn.mail.plan.causes import explain

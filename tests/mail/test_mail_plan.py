@@ -10,8 +10,9 @@ import pytest
 import sojourn
 from listserver import CONFIG
 from smallnet import small_internet
-from sojourn._core import MailSettings, ServeSettings, SpecError, mail_password
+from sojourn._core import SpecError
 from sojourn._internal.errors import InputError
+from sojourn._mail import MailSettings, ServeSettings, mail_password
 from sojourn.mail import plan as planning
 from sojourn.mail.plan import world as worlds
 from sojourn.mail.plan.causes import explain

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mail_logs
-from sojourn import _core
 from sojourn.mail.tools import batch, watch
 from sojourn.maillog import Reading
 
@@ -238,7 +237,8 @@ host = [{ personality = { kind = "unknown-users", share = 1.0 }, pipelining = fa
 @pytest.fixture
 def internet():
     """Two mail servers: 127.64.0.1 takes all mail, 127.64.1.1 knows nobody."""
-    internet = _core.TestNetConfig.parse(INTERNET, "internet.toml", []).start()
+    server = pytest.importorskip("sojourn._mail")
+    internet = server.TestNetConfig.parse(INTERNET, "internet.toml", []).start()
     yield internet
     internet.stop()
 

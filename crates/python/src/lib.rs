@@ -3,12 +3,10 @@
 mod array_plan;
 mod control;
 mod fabric_estimate;
-mod mail;
+mod mail_names;
 mod maillog;
 mod progress;
-mod reception;
 mod resources;
-mod testnet;
 
 use numpy::{IntoPyArray, PyArray1};
 use progress::Progress;
@@ -279,7 +277,7 @@ fn columns(py: Python<'_>, rows: study::Rows) -> PyResult<Bound<'_, PyDict>> {
 /// Everything a study can name, as JSON.
 #[pyfunction]
 fn registry() -> String {
-    study::registry(sojourn_list_server::registry())
+    study::registry()
 }
 
 /// The JSON Schema of study files.
@@ -373,36 +371,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(control::draw_uniform, module)?)?;
     module.add_function(wrap_pyfunction!(control::draw_below, module)?)?;
     module.add_function(wrap_pyfunction!(control::c_addresses, module)?)?;
-    module.add_class::<testnet::TestNetConfig>()?;
-    module.add_class::<testnet::TestNet>()?;
     module.add_class::<maillog::MailLog>()?;
     module.add_function(wrap_pyfunction!(maillog::mail_log_formats, module)?)?;
-    module.add_class::<reception::ServeSettings>()?;
-    module.add_class::<reception::ListServer>()?;
-    module.add_function(wrap_pyfunction!(reception::bounce_book, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::exposed_file, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::resume_subscribers, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::erase_subscribers, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::suppress_subscribers, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::unsubscribed, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::unverified_mail, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::token_keys, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::rotate_token_keys, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::sign_often, module)?)?;
-    module.add_function(wrap_pyfunction!(reception::mail_password, module)?)?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
-    module.add_class::<mail::MailSettings>()?;
-    module.add_class::<mail::DeliveryServer>()?;
-    module.add("MailError", module.py().get_type::<mail::MailError>())?;
-    module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_canonical, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_provider, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_operate, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_shaping, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_queue, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_reload, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_waiting, module)?)?;
-    module.add_function(wrap_pyfunction!(mail::mail_spool_check, module)?)?;
+    module.add_function(wrap_pyfunction!(mail_names::mail_address, module)?)?;
+    module.add_function(wrap_pyfunction!(mail_names::mail_canonical, module)?)?;
+    module.add_function(wrap_pyfunction!(mail_names::mail_provider, module)?)?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add("CaseFailed", module.py().get_type::<CaseFailed>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;

@@ -6,7 +6,7 @@
 //! - [`Estimate`]: a study of fabrics that are estimated from their links;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
 //! - [`read_settings`]: files of settings that are no study;
-//! - [`registry`]: everything a study can name, documented;
+//! - [`registry`]: everything a study can name, documented; [`registry_of`]: of other parts;
 //! - [`schema`]: the JSON Schema of study files, for editors;
 //! - [`vocabulary`]: each model's words for its jobs and what is measured of them.
 
@@ -27,7 +27,7 @@ pub use array_plan::{CandidateList, Offer, Offers, Plan, PricedDisk, Target, Wan
 pub use error::SpecError;
 pub use fabric_estimate::{Decomposition, Estimate, LinkTimes};
 pub use files::{FileNeed, Need, Resources, Unread};
-pub use registry::registry;
+pub use registry::{registry, registry_of};
 pub use schema::schema;
 pub use settings::read_settings;
 pub use study::{Case, Refused, Study};

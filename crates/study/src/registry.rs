@@ -12,21 +12,25 @@ use sojourn_core::parameters::{Entry, Field, Parameters};
 const WITH_COMMANDS: usize = 2;
 
 /// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}` by
-/// topic. `further` topics are of parts that no study reaches.
-pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
+/// topic.
+pub fn registry() -> String {
     let models = MODELS.iter().map(|model| (model.entry)());
     let studies = [Head::entry(), Run::entry()].into_iter().chain(models);
+    let tables = ("tables", studies.map(Part::from).collect());
+    json([tables].into_iter().chain(topics().map(|topic| (topic.name, topic.parts))))
+}
+
+/// The same of parts that no study reaches, each topic with its entries.
+pub fn registry_of(topics: Vec<(&str, Vec<Entry>)>) -> String {
+    let parts = |entries: Vec<Entry>| entries.into_iter().map(Part::from).collect();
+    json(topics.into_iter().map(|(name, entries)| (name, parts(entries))))
+}
+
+fn json<'a>(topics: impl Iterator<Item = (&'a str, Vec<Part>)>) -> String {
     let mut by_topic: Map<String, Json> = Map::new();
-    let mut add = |name: &str, parts: Vec<Part>| {
+    for (name, parts) in topics {
         let listed = by_topic.entry(name).or_insert_with(|| json!([]));
         listed.as_array_mut().expect("a topic is a list").extend(parts.iter().map(part));
-    };
-    add("tables", studies.map(Part::from).collect());
-    for topic in topics() {
-        add(topic.name, topic.parts);
-    }
-    for (name, entries) in further {
-        add(name, entries.into_iter().map(Part::from).collect());
     }
     Json::Object(by_topic).to_string()
 }

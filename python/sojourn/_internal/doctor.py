@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from sojourn._core import build_info, exposed_file
-from sojourn._internal.errors import InputError
+from sojourn._core import build_info
 
 
 @dataclass(frozen=True)
@@ -39,22 +38,6 @@ def findings() -> Iterator[Finding]:
     )
     for name, verb, probe, get in _WANTED:
         yield Finding(name, verb, probe(name), get)
-
-
-def exposed(spool: Path, log: Path | None = None) -> list[str]:
-    """What to say of each file of a spool, and beside it, that others than its owner may read.
-
-    The same of a server's log.
-
-    Raises:
-        InputError: there is no spool.
-    """
-    if not spool.exists():
-        raise InputError(f"{spool}: no spool there")
-    beside = sorted(file for file in spool.parent.iterdir() if file.name.startswith(spool.name))
-    own = (file for file in beside if file == spool or file.name[len(spool.name)] in "-.")
-    files = [*own, *([] if log is None else [log])]
-    return [said for file in files if file.is_file() and (said := exposed_file(file))]
 
 
 def _program(name: str) -> str | None:
@@ -105,6 +88,7 @@ _WANTED: tuple[tuple[str, str, _Probe, str], ...] = (
     ("pandas", "data frames in notebooks", _package, "pip install 'sojourn[pandas]'"),
     ("numba", "controllers in Python, compiled", _package, "pip install 'sojourn[compiled]'"),
     ("distributed", "run --scheduler: a cluster", _package, "pip install 'sojourn[dask]'"),
+    ("sojourn-mail", "mail: the list server", _package, 'pip install "sojourn[mail]"'),
     ("git", "the commit in meta.json", _program, "apt install git"),
     ("root", "measure fabric", _root, "sudo"),
     ("ip", "measure fabric", _program, "apt install iproute2"),

@@ -12,6 +12,10 @@ class InputError(ValueError):
     """An expected failure; `str()` is one whole line for the user, and the exit code is 2."""
 
 
+class NotInstalledError(InputError, ModuleNotFoundError):
+    """A part of sojourn is missing; `str()` says which one, and how to install it."""
+
+
 class CodeError(InputError):
     """Code that came with a study failed; `str()` is a line, its traceback a note (PEP 678)."""
 

@@ -4,7 +4,7 @@ import json
 from typing import TypedDict
 
 from sojourn._core import registry
-from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.errors import InputError, NotInstalledError, did_you_mean
 
 
 class Parameter(TypedDict):
@@ -26,10 +26,21 @@ class Entry(TypedDict):
 
 
 def topics() -> dict[str, list[Entry]]:
-    """Everything there is, by topic: workloads, topologies, schemes, ..."""
+    """Everything there is, by topic: workloads, topologies, schemes, ...
+
+    The topics of the list server are there where it is installed.
+    """
     found: dict[str, list[Entry]] = json.loads(registry())
+    try:
+        from sojourn import _mail
+    except NotInstalledError:
+        return found
+    found |= json.loads(_mail.registry())
     return found
 
+
+_OF_THE_SERVER = "mail-"
+"""How topics of the list server begin."""
 
 STUDIES = "studies"
 """The topic of the studies that come with sojourn, which are files and not in the registry."""
@@ -42,6 +53,8 @@ def topic(name: str) -> list[Entry]:
         InputError: there is no such topic.
     """
     known = topics()
+    if name not in known and name.startswith(_OF_THE_SERVER):
+        from sojourn import _mail  # noqa: F401 - says that it is missing, where it is
     if name not in known:
         near = did_you_mean(name, [STUDIES, *known], otherwise="; `sojourn list` names them all")
         raise InputError(f"nothing to list as {name!r}{near}")

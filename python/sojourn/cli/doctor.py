@@ -22,19 +22,24 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
     machine may read as well: addresses and mail are in them. Nothing is changed.
     """
     from sojourn._internal import build
-    from sojourn._internal.doctor import exposed, findings
+    from sojourn._internal.doctor import findings
     from sojourn._internal.errors import InputError
     from sojourn._internal.terminal import print_lines, print_table
-    from sojourn.mail import serving
 
     if config is not None and spool is not None:
         raise InputError("CONFIG and --spool: expected one of them")
     log: Path | None = None
     if config is not None:
+        from sojourn.mail import serving
+
         chosen = serving.settings(config, [])
         spool = Path(chosen.spool)
         log = None if chosen.log is None else Path(chosen.log)
-    open_to_others = [] if spool is None else exposed(spool, log)
+    open_to_others: list[str] = []
+    if spool is not None:
+        from sojourn.mail import spools
+
+        open_to_others = spools.exposed(spool, log)
     found = list(findings())
     if as_json:
         said: dict[str, object] = {

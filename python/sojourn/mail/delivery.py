@@ -15,9 +15,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sojourn._core import DeliveryServer, MailError, MailSettings, mail_address
+from sojourn._core import mail_address
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import read_text
+from sojourn._mail import DeliveryServer, MailError, MailSettings
 from sojourn.mail.subscribers import Subscribers
 
 _LARGEST_MESSAGE = 100 * 10**6

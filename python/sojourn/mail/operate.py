@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sojourn._core import MailError, mail_operate
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.units import count
+from sojourn._mail import MailError, mail_operate
 
 
 @dataclass(frozen=True, slots=True)

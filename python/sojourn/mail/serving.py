@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from sojourn._core import (
+from sojourn._internal.errors import InputError, reason
+from sojourn._mail import (
     ListServer,
     MailError,
     ServeSettings,
@@ -16,7 +17,6 @@ from sojourn._core import (
     unsubscribed,
     unverified_mail,
 )
-from sojourn._internal.errors import InputError, reason
 
 
 @dataclass(frozen=True, slots=True)

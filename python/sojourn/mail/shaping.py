@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn._core import MailError, mail_address, mail_shaping
+from sojourn._core import mail_address
 from sojourn._internal.errors import InputError
+from sojourn._mail import MailError, mail_shaping
 
 HEADS = (
     "destination",

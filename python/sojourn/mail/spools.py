@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from sojourn._core import MailError, mail_queue, mail_spool_check, mail_waiting
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_MS, duration
+from sojourn._mail import MailError, exposed_file, mail_queue, mail_spool_check, mail_waiting
 
 HEADS = (
     "message", "sender", "left", "open", "deferred", "held", "done", "bytes", "age", "next try",
@@ -155,6 +155,22 @@ def check(spool: Path, *, repair: bool, new: bool) -> Checked:
     beside = (spool.with_name(spool.name + suffix) for suffix in (".bounces", ".keys"))
     findings, kept = _asked(question, spool, *beside)
     return Checked([Finding(*it) for it in findings], [Path(path) for path in kept])
+
+
+def exposed(spool: Path, log: Path | None = None) -> list[str]:
+    """What to say of each file of a spool, and beside it, that others than its owner may read.
+
+    The same of a server's log.
+
+    Raises:
+        InputError: there is no spool.
+    """
+    if not spool.exists():
+        raise InputError(f"{spool}: no spool there")
+    beside = sorted(file for file in spool.parent.iterdir() if file.name.startswith(spool.name))
+    own = (file for file in beside if file == spool or file.name[len(spool.name)] in "-.")
+    files = [*own, *([] if log is None else [log])]
+    return [said for file in files if file.is_file() and (said := exposed_file(file))]
 
 
 def _asked(question: Callable[[Path], _Answer], spool: Path, *beside: Path) -> _Answer:

@@ -7,14 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TextIO, TypeAlias
 
-from sojourn._core import (
-    MailError,
-    erase_subscribers,
-    mail_address,
-    resume_subscribers,
-    suppress_subscribers,
-)
+from sojourn._core import mail_address
 from sojourn._internal.errors import InputError, did_you_mean, reason
+from sojourn._mail import MailError, erase_subscribers, resume_subscribers, suppress_subscribers
 from sojourn.mail import serving, subscribers
 
 Verb: TypeAlias = Literal["suspend", "resume", "remove", "erase"]

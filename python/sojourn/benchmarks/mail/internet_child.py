@@ -7,7 +7,7 @@ its input. The last answer, to `{"end": true}`, is everything that was taken ove
 
 import resource
 
-from sojourn._core import TestNetConfig
+from sojourn._mail import TestNetConfig
 from sojourn.benchmarks.mail.process import answer, questions, refusals
 
 

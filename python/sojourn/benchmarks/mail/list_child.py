@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sojourn._core import ListServer, ServeSettings, sign_often
 from sojourn._internal.units import NS_PER_S
+from sojourn._mail import ListServer, ServeSettings, sign_often
 from sojourn.benchmarks.child import peak_bytes
 from sojourn.benchmarks.mail.process import SENDER, answer, cpu_s, message
 

@@ -10,7 +10,7 @@ list whose copies differ, or such a list that signs them. Imports nothing of soj
 import time
 from pathlib import Path
 
-from sojourn._core import DeliveryServer, MailSettings
+from sojourn._mail import DeliveryServer, MailSettings
 from sojourn.benchmarks.child import peak_bytes
 from sojourn.benchmarks.mail import list_child
 from sojourn.benchmarks.mail.process import SENDER, answer, cpu_s, message, questions, refusals

@@ -72,7 +72,10 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
 
     Raises:
         InputError: the world or the settings are refused, or one of the processes died.
+        NotInstalledError: the list server is missing.
     """
+    from sojourn import _mail  # noqa: F401 - the processes below need it
+
     with TemporaryDirectory(prefix="sojourn-") as folder, _child("internet") as internet:
         there = internet(world=script.world, source=script.source, overrides=list(script.overrides))
         subscribers: list[tuple[str, str]] = [(who, kind) for who, kind in there["subscribers"]]

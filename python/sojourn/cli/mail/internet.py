@@ -28,9 +28,9 @@ def internet(
     Says where the name server is and at which port mail is taken: what a list server is set to that
     is to be tried out in it. At the end it says how much was taken over.
     """
-    from sojourn._core import TestNetConfig
     from sojourn._internal.files import read_text
     from sojourn._internal.units import count
+    from sojourn._mail import TestNetConfig
 
     overrides = [options.pair(setting) for setting in settings]
     there = TestNetConfig.parse(read_text(world, "world"), str(world), overrides)

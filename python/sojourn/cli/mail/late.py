@@ -33,7 +33,6 @@ def late(
     A log is a file, packed or not, or - for standard input.
     """
     from sojourn.cli.log_options import reading
-    from sojourn.mail import spools
     from sojourn.mail.tools import late as of
 
     if config is not None:
@@ -45,5 +44,7 @@ def late(
     elif logs or any(asked.values()):
         raise InputError("--spool: expected no LOG beside it, and nothing that is about one")
     else:
+        from sojourn.mail import spools
+
         found = of.in_spool(spools.waiting(spool))
     output.emit(found, lambda: of.show(found), as_json=as_json)

@@ -12,8 +12,8 @@ def password(password: str | None) -> None:
 
     Without --password it is asked for, or is a line of standard input.
     """
-    from sojourn._core import mail_password
     from sojourn._internal.errors import InputError
+    from sojourn._mail import mail_password
 
     if password is None and sys.stdin.isatty():
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)

@@ -10,7 +10,7 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import options, output
 
 if TYPE_CHECKING:
-    from sojourn._core import ListServer
+    from sojourn._mail import ListServer
 
 _LOOK_S = 1.0
 
@@ -36,8 +36,8 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     import signal
     import threading
 
-    from sojourn._core import MailError
     from sojourn._internal.units import count
+    from sojourn._mail import MailError
     from sojourn.mail import serving
 
     server = serving.start(config, [options.pair(setting) for setting in settings], log)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sojourn._core import MailSettings, ServeSettings
 from sojourn._internal.files import read_text
 from sojourn._internal.formats import toml_lines
 
@@ -26,9 +25,12 @@ def given(config: Path | None) -> Policy:
     Raises:
         InputError: the file cannot be read.
         SpecError: it has what no list server can be set to.
+        NotInstalledError: the list server, which checks it, is missing.
     """
     if config is None:
         return {}
+    from sojourn._mail import MailSettings, ServeSettings
+
     text = read_text(config, "settings file")
     kind = ServeSettings if _SERVES in text else MailSettings
     kind.parse(text, str(config), [])

@@ -9,14 +9,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from sojourn._internal.terminal import print_columns, print_lines, print_table
 from sojourn._internal.units import count
-from sojourn.mail.spools import Waiting
 from sojourn.maillog import reading
 from sojourn.maillog.reading import Log, Reading
 from sojourn.maillog.source import wall
 from sojourn.maillog.times import span
+
+if TYPE_CHECKING:
+    from sojourn.mail.spools import Waiting
 
 _MS_US = 1000
 # More lines than this are not fitted to the terminal, which takes 0.1 ms and some kB each.
@@ -125,13 +128,13 @@ def late(of: Reading) -> Stragglers:
     return Stragglers(read, read.count("last_us"), _sorted(found), log.left_out)
 
 
-def in_spool(waiting: Iterable[Waiting]) -> Stragglers:
+def in_spool(waiting: "Iterable[Waiting]") -> Stragglers:
     """The recipients with mail that waits in a spool now. Times are UTC."""
     found = map(_in_spool, waiting)
     return Stragglers(None, round(time.time() * 1e6), _sorted(found), 0)
 
 
-def _in_spool(one: Waiting) -> Late:
+def _in_spool(one: "Waiting") -> Late:
     last = one.last
     return Late(
         recipient=one.recipient,

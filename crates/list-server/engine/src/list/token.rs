@@ -8,7 +8,8 @@
 //! section 6), whose case does not matter: some hosts change that of a local part.
 
 use data_encoding::BASE32_NOPAD;
-use ring::hmac::{self, HMAC_SHA256};
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 use sojourn_smtp::Address;
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -40,8 +41,11 @@ pub enum Purpose {
 /// The secret keys of a server: the last one signs, and all of them verify.
 #[derive(Clone)]
 pub struct TokenKeys {
-    keys: Vec<hmac::Key>,
+    keys: Vec<Key>,
 }
+
+/// A key's HMAC before the first octet.
+type Key = Hmac<Sha256>;
 
 /// Octets of a secret key.
 pub const SECRET: usize = 32;
@@ -53,8 +57,8 @@ const MAC: usize = 10;
 impl TokenKeys {
     /// Keys from their secrets, the newest last; nothing where there are none.
     pub fn new(secrets: &[[u8; SECRET]]) -> Option<TokenKeys> {
-        let keys = secrets.iter().map(|secret| hmac::Key::new(HMAC_SHA256, secret));
-        let keys: Vec<_> = keys.collect();
+        let key = |secret: &[u8; SECRET]| Key::new_from_slice(secret).expect("any length will do");
+        let keys: Vec<_> = secrets.iter().map(key).collect();
         (!keys.is_empty()).then_some(TokenKeys { keys })
     }
 
@@ -103,7 +107,7 @@ impl Claim {
     }
 }
 
-fn mac(key: &hmac::Key, purpose: Purpose, list: &Address, claim: [u8; CLAIM]) -> [u8; MAC] {
+fn mac(key: &Key, purpose: Purpose, list: &Address, claim: [u8; CLAIM]) -> [u8; MAC] {
     let purpose: &[u8] = match purpose {
         Purpose::Bounce => b"bounce\0",
         Purpose::Probe => b"probe\0",
@@ -115,16 +119,17 @@ fn mac(key: &hmac::Key, purpose: Purpose, list: &Address, claim: [u8; CLAIM]) ->
 }
 
 /// `claim` under the mask that `mac` chooses, or out from under it.
-fn masked(key: &hmac::Key, mac: [u8; MAC], claim: [u8; CLAIM]) -> [u8; CLAIM] {
+fn masked(key: &Key, mac: [u8; MAC], claim: [u8; CLAIM]) -> [u8; CLAIM] {
     let mask: [u8; CLAIM] = tag(key, &[b"mask\0", &mac]);
     std::array::from_fn(|place| claim[place] ^ mask[place])
 }
 
 /// The first octets of the HMAC of these parts.
-fn tag<const N: usize>(key: &hmac::Key, parts: &[&[u8]]) -> [u8; N] {
-    let mut context = hmac::Context::with_key(key);
-    parts.iter().for_each(|part| context.update(part));
-    *context.sign().as_ref().first_chunk().expect("SHA-256 has 32 octets")
+fn tag<const N: usize>(key: &Key, parts: &[&[u8]]) -> [u8; N] {
+    let mut mac = key.clone();
+    parts.iter().for_each(|part| mac.update(part));
+    let tag: [u8; 32] = mac.finalize().into_bytes().into();
+    *tag.first_chunk().expect("a tag is shorter than SHA-256")
 }
 
 impl fmt::Debug for TokenKeys {

@@ -1,8 +1,8 @@
 //! The list server that takes mail in, its book of bounces, and its passwords.
 
-use super::mail::failed;
-use super::refused;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use crate::delivery::failed;
+use crate::{address, refused};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use sojourn_list_server::{
     Address, Dkim, KeyFile, Lines, Log, Reloader, Serving, Standing, SubscriberStore, Suppression,
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How such a server is set: a file, read and checked.
-#[pyclass(frozen, module = "sojourn._core")]
-pub(super) struct ServeSettings {
+#[pyclass(frozen, module = "sojourn_mail")]
+pub(crate) struct ServeSettings {
     serving: Serving,
     /// Where they were read, and what was laid over them.
     source: PathBuf,
@@ -68,8 +68,8 @@ impl ServeSettings {
 }
 
 /// A running server.
-#[pyclass(frozen, module = "sojourn._core")]
-pub(super) struct ListServer {
+#[pyclass(frozen, module = "sojourn_mail")]
+pub(crate) struct ListServer {
     server: Mutex<Option<sojourn_list_server::ListServer>>,
     /// The log's file, and what writes there.
     log: Option<(PathBuf, Lines<Box<dyn Write + Send>>)>,
@@ -214,7 +214,7 @@ fn open(path: &Path) -> PyResult<File> {
 
 /// What to tell the operator where others than the owner may read or write a file.
 #[pyfunction]
-pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
+pub(crate) fn exposed_file(path: PathBuf) -> Option<String> {
     sojourn_mail_spool::private::exposed(&path)
 }
 
@@ -228,7 +228,7 @@ type Member = (
 
 /// All whose mail came back, those who are suspended first.
 #[pyfunction]
-pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
+pub(crate) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
     let members = SubscriberStore::open(&path).and_then(|book| book.members()).map_err(failed)?;
     let tuple = |it: sojourn_list_server::Member| {
         let (standing, fault) = (it.standing, it.fault().map(|it| it.to_string()));
@@ -245,20 +245,16 @@ fn addresses(pairs: &[(String, String)]) -> PyResult<Vec<(Address, Address)>> {
     pairs.iter().map(|(list, who)| Ok((address(list)?, address(who)?))).collect()
 }
 
-fn address(text: &str) -> PyResult<Address> {
-    text.parse().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
-}
-
 /// Serves subscribers again, each of a list; how many got no mail, or had a score.
 #[pyfunction]
-pub(super) fn resume_subscribers(path: PathBuf, pairs: Vec<(String, String)>) -> PyResult<u64> {
+pub(crate) fn resume_subscribers(path: PathBuf, pairs: Vec<(String, String)>) -> PyResult<u64> {
     let pairs = addresses(&pairs)?;
     SubscriberStore::open(&path).and_then(|mut book| book.resume(&pairs)).map_err(failed)
 }
 
 /// Forgets subscribers, each of a list; how many there were.
 #[pyfunction]
-pub(super) fn erase_subscribers(path: PathBuf, pairs: Vec<(String, String)>) -> PyResult<u64> {
+pub(crate) fn erase_subscribers(path: PathBuf, pairs: Vec<(String, String)>) -> PyResult<u64> {
     let pairs = addresses(&pairs)?;
     SubscriberStore::open(&path).and_then(|mut book| book.erase(&pairs)).map_err(failed)
 }
@@ -269,7 +265,7 @@ type Suppressed = (String, String, bool, i64, Option<String>, String);
 
 /// Enters that subscribers get no mail; how many got some before.
 #[pyfunction]
-pub(super) fn suppress_subscribers(path: PathBuf, rows: Vec<Suppressed>) -> PyResult<u64> {
+pub(crate) fn suppress_subscribers(path: PathBuf, rows: Vec<Suppressed>) -> PyResult<u64> {
     let read = |(list, subscriber, left, since, status, reason): Suppressed| {
         let why = if left { Suppression::Left } else { Suppression::Suspended };
         let (list, subscriber) = (address(&list)?, address(&subscriber)?);
@@ -282,7 +278,7 @@ pub(super) fn suppress_subscribers(path: PathBuf, rows: Vec<Suppressed>) -> PyRe
 /// Those who have unsubscribed, by list, the last one first: the list's return path, the address,
 /// and when (seconds since 1970).
 #[pyfunction]
-pub(super) fn unsubscribed(path: PathBuf) -> PyResult<Vec<(String, String, i64)>> {
+pub(crate) fn unsubscribed(path: PathBuf) -> PyResult<Vec<(String, String, i64)>> {
     SubscriberStore::open(&path).and_then(|book| book.left()).map_err(failed)
 }
 
@@ -291,27 +287,27 @@ type Counted = (String, i64, String, u64);
 
 /// Mail to return paths that is not verified, by list, the newest first.
 #[pyfunction]
-pub(super) fn unverified_mail(path: PathBuf) -> PyResult<Vec<Counted>> {
+pub(crate) fn unverified_mail(path: PathBuf) -> PyResult<Vec<Counted>> {
     let counted = SubscriberStore::open(&path).and_then(|book| book.counted()).map_err(failed)?;
     Ok(counted.into_iter().map(|it| (it.list, it.day, it.kind, it.number)).collect())
 }
 
 /// When each key in a file was made (seconds since 1970); the last one signs.
 #[pyfunction]
-pub(super) fn token_keys(path: PathBuf) -> PyResult<Vec<i64>> {
+pub(crate) fn token_keys(path: PathBuf) -> PyResult<Vec<i64>> {
     KeyFile::read(&path).map(|keys| keys.made()).map_err(failed)
 }
 
 /// Adds a key, made at `now` (seconds since 1970), and drops those beyond the eighth.
 #[pyfunction]
-pub(super) fn rotate_token_keys(path: PathBuf, now: i64) -> PyResult<Vec<i64>> {
+pub(crate) fn rotate_token_keys(path: PathBuf, now: i64) -> PyResult<Vec<i64>> {
     let rotate = |mut keys: KeyFile| keys.rotate(now).map(|()| keys.made());
     KeyFile::read(&path).and_then(rotate).map_err(failed)
 }
 
 /// Signs a text so many times, to learn what that costs.
 #[pyfunction]
-pub(super) fn sign_often(
+pub(crate) fn sign_often(
     py: Python<'_>,
     domain: String,
     key: String,
@@ -324,6 +320,6 @@ pub(super) fn sign_often(
 
 /// The hash of a password, as it stands in a configuration.
 #[pyfunction]
-pub(super) fn mail_password(py: Python<'_>, password: &str) -> String {
+pub(crate) fn mail_password(py: Python<'_>, password: &str) -> String {
     py.detach(|| hash_password(password))
 }

@@ -1,35 +1,34 @@
-//! The list server: started, told, watched, stopped.
+//! Delivery and the spool: started, told, watched, stopped.
 
-use super::refused;
+use crate::{address, refused};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_list_server::{Address, Log, Mail, ServerHandle, Settings, Tally, control, state};
+use sojourn_list_server::{Log, Mail, ServerHandle, Settings, Tally, control, state};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
-use sojourn_mail_engine::{MessageId, Operation, Selection, provider};
+use sojourn_mail_engine::{MessageId, Operation, Selection};
 use sojourn_mail_spool as spool;
 use sojourn_mail_spool::private;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
 create_exception!(
-    sojourn._core,
+    sojourn_mail,
     MailError,
     PyException,
     "A list server that cannot do what it is asked."
 );
 
-pub(super) fn failed(error: impl std::fmt::Display) -> PyErr {
+pub(crate) fn failed(error: impl std::fmt::Display) -> PyErr {
     MailError::new_err(error.to_string())
 }
 
 /// How a list server is set: a file, read and checked.
-#[pyclass(frozen, module = "sojourn._core")]
-pub(super) struct MailSettings(Settings);
+#[pyclass(frozen, module = "sojourn_mail")]
+pub(crate) struct MailSettings(Settings);
 
 #[pymethods]
 impl MailSettings {
@@ -60,8 +59,8 @@ impl MailSettings {
 }
 
 /// A running list server.
-#[pyclass(frozen, module = "sojourn._core")]
-pub(super) struct DeliveryServer {
+#[pyclass(frozen, module = "sojourn_mail")]
+pub(crate) struct DeliveryServer {
     delivery: sojourn_list_server::DeliveryServer,
     name: String,
     running: Mutex<Option<ServerHandle>>,
@@ -173,44 +172,13 @@ impl DeliveryServer {
     }
 }
 
-fn address(text: &str) -> PyResult<Address> {
-    text.parse().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
-}
-
-/// An address as it stands in an envelope: its domain in lower case. Raises ValueError, which says
-/// why it is none.
-#[pyfunction]
-pub(super) fn mail_address(text: &str) -> PyResult<String> {
-    text.parse::<Address>()
-        .map(|it| it.to_string())
-        .map_err(|why| PyValueError::new_err(why.to_string()))
-}
-
-/// The spelling by which an address is compared with others. Raises ValueError as `mail_address`
-/// does.
-#[pyfunction]
-pub(super) fn mail_canonical(text: &str) -> PyResult<String> {
-    text.parse::<Address>()
-        .map(|it| it.canonical().to_string())
-        .map_err(|why| PyValueError::new_err(why.to_string()))
-}
-
-/// The registered domain of a mail host, for which limits of a provider are set; nothing where the
-/// name has none.
-#[pyfunction]
-pub(super) fn mail_provider(host: &str) -> Option<String> {
-    let unnamed = IpAddr::from([0; 4]);
-    let found = provider(&host.to_lowercase(), unnamed);
-    (*found != *unnamed.to_string()).then(|| found.to_string())
-}
-
 /// See `mail_queue`.
 type Queued = (u64, Option<String>, u64, i64, u64, u64, u64, u64, Option<i64>, u64);
 
 /// The messages of a spool: number, sender, octets, when accepted, recipients open, deferred, failed
 /// and ended, when the next is tried, how many of them are held; times in milliseconds since 1970.
 #[pyfunction]
-pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>> {
+pub(crate) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>> {
     let list = py.detach(|| spool::look(&spool)).map_err(failed)?;
     let row = |it: spool::Queued| {
         let counts = (it.open, it.deferred, it.failed, it.ended);
@@ -226,7 +194,7 @@ pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>
 /// addresses that are given, or for all. How many messages and recipients, and how many recipients
 /// more are in a transaction.
 #[pyfunction]
-pub(super) fn mail_operate(
+pub(crate) fn mail_operate(
     py: Python<'_>,
     spool: PathBuf,
     operation: &str,
@@ -260,7 +228,7 @@ pub(super) fn mail_operate(
 /// Has the server with this spool take on its configuration again, which is this file of this text;
 /// what it has to say about it.
 #[pyfunction]
-pub(super) fn mail_reload(
+pub(crate) fn mail_reload(
     py: Python<'_>,
     spool: PathBuf,
     config: &str,
@@ -271,7 +239,7 @@ pub(super) fn mail_reload(
 
 /// The limits that a domain has in the server with this spool, as a list in JSON.
 #[pyfunction]
-pub(super) fn mail_shaping(py: Python<'_>, spool: PathBuf, domain: &str) -> PyResult<String> {
+pub(crate) fn mail_shaping(py: Python<'_>, spool: PathBuf, domain: &str) -> PyResult<String> {
     py.detach(|| control::shaping(&spool, domain)).map_err(failed)
 }
 
@@ -285,7 +253,7 @@ type Tried = (i64, Option<String>, String, String);
 /// when, how often they were refused, when the next is tried, and the last attempt; times in
 /// milliseconds since 1970.
 #[pyfunction]
-pub(super) fn mail_waiting(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Waiting>> {
+pub(crate) fn mail_waiting(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Waiting>> {
     let list = py.detach(|| spool::waiting(&spool)).map_err(failed)?;
     let row = |it: spool::Waiting| {
         let last = it.last.map(|last| (last.at_ms, last.host, last.status, last.text));
@@ -301,7 +269,7 @@ type Finding = (String, String);
 /// repair does about it; and, when they were repaired at `now` (seconds since 1970), where the damaged
 /// files are kept. A register or keys that are lost are made new where `new` says so.
 #[pyfunction]
-pub(super) fn mail_spool_check(
+pub(crate) fn mail_spool_check(
     py: Python<'_>,
     spool: PathBuf,
     repair: bool,

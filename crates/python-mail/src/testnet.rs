@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What there is in a small internet.
-#[pyclass(frozen, module = "sojourn._core")]
+#[pyclass(frozen, module = "sojourn_mail")]
 pub(crate) struct TestNetConfig(testnet::TestNetConfig);
 
 #[pymethods]
@@ -36,7 +36,7 @@ impl TestNetConfig {
 }
 
 /// A small internet that runs until it is stopped.
-#[pyclass(frozen, module = "sojourn._core")]
+#[pyclass(frozen, module = "sojourn_mail")]
 pub(crate) struct TestNet(Mutex<Option<testnet::TestNet>>);
 
 impl TestNet {
