@@ -14,7 +14,6 @@ from sojourn.analysis.fairness import STATISTICS
 from sojourn.execution import studies
 from sojourn.reproduction import papers, reproduce
 from sojourn.reproduction.claims import RULES
-from sojourn.reproduction.measures import Choice, Lead, Level, Ratio, Steps
 from sojourn.reproduction.results import SPREADS, Quantity
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger
@@ -24,14 +23,6 @@ CONTRACT = [
     "measured", "ci95", "holds", "note",
 ]  # fmt: skip
 SCHEMES = ["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"]
-
-
-def parsed(paper, run, *, full):
-    plan = paper.runs[run]
-    return studies.parse(
-        studies.read(plan.study), str(plan.study), plan.overrides(full=full),
-        seed=None, replications=None,
-    )  # fmt: skip
 
 
 def value_of(case, column):
@@ -54,14 +45,12 @@ def places(paper, run, cases):
 def asked_for(measure, there):
     """The lines and values that a measure looks at, `there` being those of the run."""
     match measure:
-        case Level():
-            lines, values = measure.lines, measure.at
-        case Ratio() | Lead():
-            lines, values = measure.of + measure.to, measure.at
-        case Choice():
-            lines, values = measure.lines, (measure.at, *measure.than)
-        case Steps():
-            lines, values = measure.lines, ()
+        case {"kind": "level" | "steps", "lines": lines}:
+            values = measure.get("at", ())
+        case {"kind": "ratio" | "lead", "of": of, "to": to}:
+            lines, values = of + to, measure.get("at", ())
+        case {"kind": "choice", "lines": lines, "at": at, "than": than}:
+            values = (at, *than)
         case _:
             return set()
     return {(s, str(v)) for s in lines for v in values or {value for _, value in there}}
@@ -88,7 +77,7 @@ def test_every_study_of_a_paper_can_be_run(path):
 @pytest.mark.parametrize("paper", READ.values(), ids=READ)
 @pytest.mark.parametrize("full", [False, True])
 def test_studies_figures_and_claims_belong_together(paper, full):
-    cases = {run: parsed(paper, run, full=full).cases() for run in paper.runs}
+    cases = {run: paper.runs[run].parsed(full=full).cases() for run in paper.runs}
     for run, plan in paper.runs.items():
         columns = Columns(
             axes=tuple({name for case in cases[run] for name in case.axes}),
@@ -98,19 +87,20 @@ def test_studies_figures_and_claims_belong_together(paper, full):
         assert all(columns.find(name) for name in plan.lines)
     for figure in paper.figures.values():
         assert set(figure.runs) <= set(paper.runs)
-        drawn = [paper.runs[panel.run] for panel in figure.panels if not panel.day]
+        drawn = [paper.runs[panel.run] for panel in figure.panels if panel.kind != "day"]
         assert not [plan.x for plan in drawn if "." in (plan.axis or plan.x)]
         for panel in figure.panels:
             assert panel.what.bin in (ALL_SIZES, *panel.what.of.bins)
             statistic = panel.what.statistic
-            known = STATISTICS if panel.averaging else SPREADS
+            known = STATISTICS if panel.kind == "averages" else SPREADS
             assert statistic in known or re.fullmatch(r"mean|p\d+", statistic)
     for claim in paper.claims:
         assert claim.rule in RULES
+        assert claim.measure["kind"] in paper.measures
         assert claim.ends[0] <= claim.ends[1]
         figures = paper.chosen(claim.figures)
-        assert set(claim.measure.needs) <= {run for figure in figures for run in figure.runs}
-        for run in claim.measure.needs:
+        assert set(claim.needs) <= {run for figure in figures for run in figure.runs}
+        for run in claim.needs:
             there = set(places(paper, run, cases[run]))
             wanted = asked_for(claim.measure, there)
             if {line for line, _ in there} == {None}:
@@ -121,7 +111,7 @@ def test_studies_figures_and_claims_belong_together(paper, full):
 def test_the_full_pfabric_is_as_long_as_it_has_to_be():
     (paper,) = papers.find("pfabric")
     for run in ("websearch", "datamining"):
-        study = parsed(paper, run, full=True)
+        study = paper.runs[run].parsed(full=True)
         assert study.replications >= 3
         assert {case.jobs for case in study.cases()} == {100_000}
         axes = [(case.axes["scheme"], case.axes["load"]) for case in study.cases()]
@@ -151,10 +141,12 @@ def test_a_reading_changes_what_is_run_and_nothing_else():
     other = paper.under("packets")
     assert (other.figures, other.claims) == (paper.figures, paper.claims)
     (before,) = {
-        case.parameters["workload.sizes"] for case in parsed(paper, "datamining", full=True).cases()
+        case.parameters["workload.sizes"]
+        for case in paper.runs["datamining"].parsed(full=True).cases()
     }
     (after,) = {
-        case.parameters["workload.sizes"] for case in parsed(other, "datamining", full=True).cases()
+        case.parameters["workload.sizes"]
+        for case in other.runs["datamining"].parsed(full=True).cases()
     }
     assert (before, after) == ("datamining-bytes", "datamining")
     assert "the table datamining," in other.runs["datamining"].note

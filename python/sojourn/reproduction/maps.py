@@ -14,7 +14,7 @@ from sojourn._internal.files import read_text, write_text
 from sojourn._internal.formats import json_text
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import count
-from sojourn.reproduction import reproduce, study_of
+from sojourn.reproduction import reproduce
 from sojourn.reproduction.claims import Claim
 from sojourn.reproduction.map_drawing import draw
 from sojourn.reproduction.map_points import Judged, Map, Point
@@ -52,7 +52,7 @@ def mapped(
     plan = paper.map_plan(name)
     read = paper.under(reading)
     figures = [
-        replace(figure, panels=(), table=None)
+        replace(figure, panels=(), table={})
         for figure in paper.figures.values()
         if set(figure.runs) <= set(plan.runs)
     ]
@@ -91,7 +91,7 @@ def mapped(
 
 def _digest(paper: Paper, plan: MapPlan, claims: Sequence[Claim]) -> str:
     """What tells the version, the studies of a point and the claims from all others."""
-    texts = [study_of(paper, run, full=False).resolved() for run in plan.runs]
+    texts = [paper.runs[run].parsed(full=False).resolved() for run in plan.runs]
     text = "\n".join([build.version(), *texts, *map(repr, claims)])
     return hashlib.sha256(text.encode()).hexdigest()
 

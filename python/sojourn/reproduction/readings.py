@@ -73,7 +73,7 @@ def matrix(paper: Paper, out: Path, *, command: str) -> Matrix:
     all_of_it = [*paper.figures.values()]
     done = {QUICK: reproduce(paper, all_of_it, out / paper.name, full=False, command=command)}
     for reading, changed in paper.readings.items():
-        touched = [c for c in paper.claims if not changed.keys().isdisjoint(c.measure.needs)]
+        touched = [c for c in paper.claims if not changed.keys().isdisjoint(c.needs)]
         about = {figure for claim in touched for figure in claim.figures}
         figures = [f for f in all_of_it if f.id in about or not changed.keys().isdisjoint(f.runs)]
         as_they_are = {run: out / paper.name / run for run in paper.runs if run not in changed}
@@ -98,7 +98,7 @@ def _held(
     found = []
     for name, reproduction in done.items():
         changed = paper.readings.get(name)
-        if changed is not None and changed.keys().isdisjoint(claim.measure.needs):
+        if changed is not None and changed.keys().isdisjoint(claim.needs):
             continue
         for verdict in reproduction.verdicts:
             if (verdict.claim, verdict.source) == (claim.claim, claim.source):

@@ -54,6 +54,16 @@ class Quantity:
         return (-inf, inf) if self.bin == ALL_SIZES else self.of.bins[self.bin]
 
     @property
+    def percentile(self) -> float | None:
+        """The percentile that is asked for; None for the mean."""
+        return None if self.statistic == MEAN else float(self.statistic.removeprefix("p"))
+
+    @property
+    def share(self) -> float | None:
+        """The same as a share of the jobs."""
+        return None if self.percentile is None else self.percentile / 100
+
+    @property
     def scale(self) -> float:
         """What the metric's numbers are divided by."""
         return quantity(f"1{self.unit}") if self.unit else self.words.per_unit
@@ -149,24 +159,18 @@ class Cell:
             return None
         replications = self.replications()
         values = np.concatenate(replications)
-        where = f"{self.run} at {self.at}: {self.line}"
-        statistic = self.what.statistic
         if not values.size:
             return None
-        if statistic == MEAN:
-            return Point(float(values.mean()), self._interval(None), where)
-        if spread := SPREADS.get(statistic):
+        where = f"{self.run} at {self.at}: {self.line}"
+        if spread := SPREADS.get(self.what.statistic):
             # Of a few flows of one replication no spread can be told.
             each = np.array([spread(own) for own in replications if len(replications) > 1])
             centre = spread(values)
             return Point(centre, sectioned_interval(centre, each), where)
-        percentile = _percentile(statistic)
-        centre = float(np.percentile(values, percentile))
-        return Point(centre, self._interval(percentile / 100), where)
-
-    def _interval(self, share: float | None) -> Interval | None:
-        ends, _ = self.observed.interval(share)
-        return ends and (ends[0] / self.what.scale, ends[1] / self.what.scale)
+        percentile, scale = self.what.percentile, self.what.scale
+        centre = float(values.mean() if percentile is None else np.percentile(values, percentile))
+        ends, _ = self.observed.interval(self.what.share)
+        return Point(centre, ends and (ends[0] / scale, ends[1] / scale), where)
 
     def over(self, other: "Cell") -> Point | None:
         """The statistic divided by that of another, over the jobs that both measure.
@@ -178,13 +182,10 @@ class Cell:
         above, below = ours.point(), theirs.point()
         if above is None or below is None:
             return None
-        statistic = self.what.statistic
         ci95 = None
-        if statistic not in SPREADS:
-            share = None if statistic == MEAN else _percentile(statistic) / 100
-            if above.ci95 and below.ci95:
-                ratio = ours.observed.ratio(theirs.observed, share, paired=True)
-                ci95 = ratio.ends if ratio else None
+        if self.what.statistic not in SPREADS and above.ci95 and below.ci95:
+            ratio = ours.observed.ratio(theirs.observed, self.what.share, paired=True)
+            ci95 = ratio.ends if ratio else None
         than = other.line if other.at == self.at else other.at
         return Point(above.value / below.value, ci95, f"{above.where} / {than}")
 
@@ -307,7 +308,3 @@ def _late(sample: Sample) -> float:
     """The share of bytes in jobs that were not done when the last one arrived."""
     late = sum(int(part.size_bytes[part.late].sum()) for part in sample.parts)
     return late / max(sum(int(part.size_bytes.sum()) for part in sample.parts), 1)
-
-
-def _percentile(statistic: str) -> float:
-    return float(statistic.removeprefix("p"))
