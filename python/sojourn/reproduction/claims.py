@@ -90,6 +90,11 @@ class Verdict:
     holds: bool
     note: str
 
+    @property
+    def answer(self) -> bool | None:
+        """Whether the claim holds; None where it could not be measured."""
+        return None if self.measured is None else self.holds
+
 
 def judge(claim: Claim, measured: Measured, *, paper: str, remarks: Sequence[str]) -> Verdict:
     """Whether a claim holds.

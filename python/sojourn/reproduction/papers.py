@@ -1,10 +1,9 @@
 """The papers that can be reproduced, out of their folders.
 
-A paper's runs, figures, readings and maps are data in `paper.toml`, its claims in `claims.toml`;
+A paper's runs, figures and readings are data in `paper.toml`, its claims in `claims.toml`;
 how it measures and draws what no other paper does is in its `paper.py`.
 """
 
-import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -100,37 +99,12 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """A parameter of studies, the values that a map gives it, and what people call it."""
-
-    path: str
-    values: Sequence[Value]
-    title: str
-
-    def setting(self, value: Value) -> str:
-        """What puts a value over the one of a study."""
-        return f"{self.path} = {json.dumps(value)}"
-
-
-@dataclass(frozen=True)
-class MapPlan:
-    """A plane of two parameters in which the claims about some runs hold here and fail there."""
-
-    title: str
-    note: str
-    runs: Sequence[str]
-    x: Axis
-    y: Axis
-
-
-@dataclass(frozen=True)
 class Paper:
     """A paper: what is run for it, what is drawn, what is checked.
 
     `readings` are other ways to read what its text leaves open: by name, what some of the runs
-    become (`set` after their own, another `note`). `maps` say where in a plane of two parameters
-    claims hold. `measures` are the kinds of its claims; `draws` are the panels and `tabulates` the
-    tables that only this paper has.
+    become (`set` after their own, another `note`). `measures` are the kinds of its claims; `draws`
+    are the panels and `tabulates` the tables that only this paper has.
     """
 
     name: str
@@ -140,7 +114,6 @@ class Paper:
     figures: Mapping[str, Figure]
     claims: Sequence[Claim]
     readings: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    maps: Mapping[str, MapPlan]
     measures: Mapping[str, Measure]
     draws: Mapping[str, Callable[..., None]]
     tabulates: Callable[..., Sequence[str]] | None
@@ -161,22 +134,6 @@ class Paper:
             for run, change in self.readings[reading].items()
         }
         return replace(self, runs={**self.runs, **changed})
-
-    def map_plan(self, name: str) -> MapPlan:
-        """The map of that name.
-
-        Raises:
-            InputError: there is none.
-        """
-        if name not in self.maps:
-            raise InputError(f"{self.name}: no map {name!r}{did_you_mean(name, self.maps)}")
-        return self.maps[name]
-
-    def at(self, plan: MapPlan, x: Value, y: Value) -> "Paper":
-        """The paper at a point of one of its maps."""
-        settings = (plan.x.setting(x), plan.y.setting(y))
-        moved = {run: self.runs[run].changed(settings) for run in plan.runs}
-        return replace(self, runs={**self.runs, **moved})
 
     def chosen(self, ids: Sequence[str], reading: str | None = None) -> list[Figure]:
         """The figures of those names; without names, all.
@@ -249,10 +206,6 @@ def read(folder: Path) -> Paper:
         },
         claims=[Claim.of(table) for table in _tables(folder / "claims.toml")["claims"]],
         readings=about.get("readings", {}),
-        maps={
-            name: MapPlan(**{**table, "x": Axis(**table["x"]), "y": Axis(**table["y"])})
-            for name, table in about.get("maps", {}).items()
-        },
         measures={**measures.KINDS, **defined.get("MEASURES", {})},
         draws=defined.get("PANELS", {}),
         tabulates=defined.get("TABLE"),

@@ -102,7 +102,7 @@ def _held(
             continue
         for verdict in reproduction.verdicts:
             if (verdict.claim, verdict.source) == (claim.claim, claim.source):
-                found.append((name, None if verdict.measured is None else verdict.holds))
+                found.append((name, verdict.answer))
                 break
     return found
 
