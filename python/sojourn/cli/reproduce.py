@@ -46,32 +46,15 @@ def reproduce(
     Without a PAPER, or with `all`, of all of them, one after the other.
     """
     from sojourn._internal.errors import InputError
+    from sojourn.reproduction import papers
+    from sojourn.reproduction import reproduce as reproduce_one
+    from sojourn.reproduction.show import show as print_claims
 
     if readings:
         if figures or reading or full or so_far:
             raise InputError("--readings: expected no --figure, --reading, --full or --so-far")
         _matrices(context, paper, out or Path("out"), as_json=as_json)
         return
-    _claims(context, paper, figures, reading, out, full=full, so_far=so_far, as_json=as_json)
-
-
-def _claims(
-    context: click.Context,
-    paper: str,
-    figures: tuple[str, ...],
-    reading: str | None,
-    out: Path | None,
-    *,
-    full: bool,
-    so_far: bool,
-    as_json: bool,
-) -> None:
-
-    from sojourn._internal.errors import InputError
-    from sojourn.reproduction import papers
-    from sojourn.reproduction import reproduce as reproduce_one
-    from sojourn.reproduction.show import show as print_claims
-
     found = [one.under(reading) for one in papers.find(paper)]
     if figures and len(found) > 1:
         raise InputError("--figure: expected one PAPER, whose figure it is")

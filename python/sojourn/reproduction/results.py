@@ -1,6 +1,6 @@
 """The finished runs of a paper, asked for numbers by line, load or another axis, and jobs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf
@@ -17,7 +17,7 @@ from sojourn.analysis.observed import Observed
 from sojourn.analysis.sample import Sample, groups_of
 from sojourn.analysis.statistics import Interval, Values, jain
 from sojourn.store.columns import Column, Columns
-from sojourn.store.ledger import Value
+from sojourn.store.ledger import Record, Value
 from sojourn.store.stored_run import StoredRun
 
 MEAN = "mean"
@@ -251,31 +251,31 @@ class Result:
 
         None where no formula applies, or where a case has other jobs too.
         """
-        case = self._case(line, x, jobs)
-        return None if case is None else known(self._figures(case))
+        record = self._only_record(line, x, jobs)
+        return None if record is None else known(record.figures)
 
     def distribution(self, line: str, x: Value, jobs: str) -> Distribution | None:
         """How the sojourn times of all such jobs are distributed without simulating them.
 
         None where no formula applies, or where a case has other jobs too.
         """
-        case = self._case(line, x, jobs)
-        if case is None or known(self._figures(case)) is None:
+        record = self._only_record(line, x, jobs)
+        if record is None or known(record.figures) is None:
             return None
-        if case not in self._distributions:
-            self._distributions[case] = distribution(self._cases[case])
-        return self._distributions[case]
+        if record.case not in self._distributions:
+            self._distributions[record.case] = distribution(self._cases[record.case])
+        return self._distributions[record.case]
 
-    def _case(self, line: str, x: Value, jobs: str) -> int | None:
-        """The only case of those jobs, if it has no other ones."""
-        cases = {key: {part.case for part in own.parts} for key, own in self._samples.items()}
-        mine = cases.pop((line, x, jobs), set())
-        if len(mine) != 1 or any(not mine.isdisjoint(others) for others in cases.values()):
-            return None
-        return mine.pop()
-
-    def _figures(self, case: int) -> Mapping[str, Value]:
-        return next(record.figures for record in self.run.ledger if record.case == case)
+    def _only_record(self, line: str, x: Value, jobs: str) -> Record | None:
+        """A record of the only case of those jobs, if that has no other jobs."""
+        parts = self._samples.get((line, x, jobs), Sample(())).parts
+        cases = {part.case for part in parts}
+        kinds = [
+            sample
+            for sample in self._samples.values()
+            if not cases.isdisjoint(part.case for part in sample.parts)
+        ]
+        return parts[0].record if len(cases) == len(kinds) == 1 else None
 
     @cached_property
     def _cases(self) -> list[Case]:
