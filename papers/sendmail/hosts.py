@@ -89,19 +89,39 @@ def judged(paper: Paper, out: Path) -> tuple[list[Claim], list[Point]]:
         for figure in paper.figures.values()
         if set(figure.runs) <= set(RUNS)
     ]
-    claims, points = paper.claims_of(figures), []
+    claims, points = paper.claims_of(figures), list[Point]()
     file, as_studied = out / "points.json", _digest(paper, claims)
     out.mkdir(parents=True, exist_ok=True)
-    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    stored, number = _stored(file), len(SLOW) * len(REPLIES)
     for slow, reply in product(SLOW, REPLIES):
         there, key = _at(paper, slow, reply), f"{slow}, {reply}"
         studies = _digest(there, claims)
         if stored.get(key, {}).get("studies") != studies:
-            stored[key] = {"studies": studies, "claims": _verdicts(there, figures, claims, out)}
+            try:
+                verdicts = _verdicts(there, figures, claims, out)
+            except Interrupted:
+                done = f"{len(points)} of {number} points finished and kept in {file}"
+                raise Interrupted(f"interrupted: {done}; the same command resumes") from None
+            stored[key] = {"studies": studies, "claims": verdicts}
             write_text(file, json_text(stored))
         holds = [one["holds"] for one in stored[key]["claims"]]
         points.append(Point(slow, reply, holds, studies == as_studied))
+        if sys.stderr.isatty():
+            holding = f"{points[-1].holding} of {len(claims)} hold"
+            sys.stderr.write(f"{len(points)} of {number}: {points[-1]}: {holding}\n")
     return claims, points
+
+
+def _stored(file: Path) -> dict[str, Any]:
+    """The points that are done: what tells their studies from others, and the verdicts."""
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        expected = "expected the points of a map; remove it to run them again"
+        raise InputError(f"{file}: {expected}") from None
+    return found
 
 
 def _at(paper: Paper, slow: float, reply: str) -> Paper:
