@@ -19,12 +19,7 @@ from sojourn.cli import options, output
 )
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
 @click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="[default: out/PAPER[-READING][-full]]",
-)
+@options.out("[default: out/PAPER[-READING][-full]]")
 @output.quiet
 @output.as_json
 @click.pass_context
