@@ -15,42 +15,35 @@ target, `reproduce` judges the claims of a paper, and `list_parts` says what a s
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sojourn._core import SpecError
-    from sojourn._internal.errors import InputError, Interrupted
-    from sojourn.analysis.precision import Precision
-    from sojourn.api.handles import Run
-    from sojourn.api.simulate import load, run, sweep
-    from sojourn.api.verbs import compare, estimate, list_parts, plan, report, reproduce
-
-__all__ = [
-    "InputError",
-    "Interrupted",
-    "Precision",
-    "Run",
-    "SpecError",
-    "compare",
-    "estimate",
-    "list_parts",
-    "load",
-    "plan",
-    "report",
-    "reproduce",
-    "run",
-    "sweep",
-]
+if TYPE_CHECKING:  # what `_HOMES` says, as type checkers read it
+    from sojourn._core import SpecError as SpecError
+    from sojourn._internal.errors import InputError as InputError
+    from sojourn._internal.errors import Interrupted as Interrupted
+    from sojourn.analysis.precision import Precision as Precision
+    from sojourn.api.handles import Run as Run
+    from sojourn.api.simulate import load as load
+    from sojourn.api.simulate import run as run
+    from sojourn.api.simulate import sweep as sweep
+    from sojourn.api.verbs import compare as compare
+    from sojourn.api.verbs import estimate as estimate
+    from sojourn.api.verbs import list_parts as list_parts
+    from sojourn.api.verbs import plan as plan
+    from sojourn.api.verbs import report as report
+    from sojourn.api.verbs import reproduce as reproduce
 
 _HOMES = {
-    "InputError": "sojourn._internal.errors",
-    "Interrupted": "sojourn._internal.errors",
-    "Precision": "sojourn.analysis.precision",
-    "Run": "sojourn.api.handles",
-    "SpecError": "sojourn._core",
-    **dict.fromkeys(("load", "run", "sweep"), "sojourn.api.simulate"),
-    **dict.fromkeys(
-        ("compare", "estimate", "list_parts", "plan", "report", "reproduce"), "sojourn.api.verbs"
-    ),
+    name: f"sojourn.{module}"
+    for module, names in {
+        "_core": ["SpecError"],
+        "_internal.errors": ["InputError", "Interrupted"],
+        "analysis.precision": ["Precision"],
+        "api.handles": ["Run"],
+        "api.simulate": ["load", "run", "sweep"],
+        "api.verbs": ["compare", "estimate", "list_parts", "plan", "report", "reproduce"],
+    }.items()
+    for name in names
 }
+__all__ = list(_HOMES)
 
 
 # The names are looked up when they are used: `import sojourn._core` alone stays light, so that a

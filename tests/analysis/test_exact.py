@@ -107,7 +107,7 @@ def test_distributions_are_drawn_where_they_are_known(command, tmp_path):
     assert full is not None
     assert (alone.exact, full.exact, uneven) == (True, False, None)
     assert (full.least <= full.most + 1e-12).all()
-    what = {"jobs": "request", "metric": "sojourn_ps", "distribution": True}
+    what = {"jobs": "request", "metric": "sojourn_ps", "kind": "distribution"}
     panel = Panel.of({"run": "r", "title": "reads", **what})
     picture = draw(Figure("1", "reads", (panel,), ("r",)), {"r": result}, notes=[])
     drawn = picture.axes[0]

@@ -14,7 +14,6 @@ from sojourn.analysis.fairness import STATISTICS
 from sojourn.execution import studies
 from sojourn.reproduction import papers, reproduce
 from sojourn.reproduction.claims import RULES
-from sojourn.reproduction.measures import Choice, Lead, Level, Ratio, Steps
 from sojourn.reproduction.results import SPREADS, Quantity
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger
@@ -24,14 +23,6 @@ CONTRACT = [
     "measured", "ci95", "holds", "note",
 ]  # fmt: skip
 SCHEMES = ["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"]
-
-
-def parsed(paper, run, *, full):
-    plan = paper.runs[run]
-    return studies.parse(
-        studies.read(plan.study), str(plan.study), plan.overrides(full=full),
-        seed=None, replications=None,
-    )  # fmt: skip
 
 
 def value_of(case, column):
@@ -54,14 +45,12 @@ def places(paper, run, cases):
 def asked_for(measure, there):
     """The lines and values that a measure looks at, `there` being those of the run."""
     match measure:
-        case Level():
-            lines, values = measure.lines, measure.at
-        case Ratio() | Lead():
-            lines, values = measure.of + measure.to, measure.at
-        case Choice():
-            lines, values = measure.lines, (measure.at, *measure.than)
-        case Steps():
-            lines, values = measure.lines, ()
+        case {"kind": "level" | "steps", "lines": lines}:
+            values = measure.get("at", ())
+        case {"kind": "ratio" | "lead", "of": of, "to": to}:
+            lines, values = of + to, measure.get("at", ())
+        case {"kind": "choice", "lines": lines, "at": at, "than": than}:
+            values = (at, *than)
         case _:
             return set()
     return {(s, str(v)) for s in lines for v in values or {value for _, value in there}}
@@ -88,7 +77,7 @@ def test_every_study_of_a_paper_can_be_run(path):
 @pytest.mark.parametrize("paper", READ.values(), ids=READ)
 @pytest.mark.parametrize("full", [False, True])
 def test_studies_figures_and_claims_belong_together(paper, full):
-    cases = {run: parsed(paper, run, full=full).cases() for run in paper.runs}
+    cases = {run: paper.runs[run].parsed(full=full).cases() for run in paper.runs}
     for run, plan in paper.runs.items():
         columns = Columns(
             axes=tuple({name for case in cases[run] for name in case.axes}),
@@ -98,19 +87,20 @@ def test_studies_figures_and_claims_belong_together(paper, full):
         assert all(columns.find(name) for name in plan.lines)
     for figure in paper.figures.values():
         assert set(figure.runs) <= set(paper.runs)
-        drawn = [paper.runs[panel.run] for panel in figure.panels if not panel.day]
+        drawn = [paper.runs[panel.run] for panel in figure.panels if panel.kind != "day"]
         assert not [plan.x for plan in drawn if "." in (plan.axis or plan.x)]
         for panel in figure.panels:
             assert panel.what.bin in (ALL_SIZES, *panel.what.of.bins)
             statistic = panel.what.statistic
-            known = STATISTICS if panel.averaging else SPREADS
+            known = STATISTICS if panel.kind == "averages" else SPREADS
             assert statistic in known or re.fullmatch(r"mean|p\d+", statistic)
     for claim in paper.claims:
         assert claim.rule in RULES
+        assert claim.measure["kind"] in paper.measures
         assert claim.ends[0] <= claim.ends[1]
         figures = paper.chosen(claim.figures)
-        assert set(claim.measure.needs) <= {run for figure in figures for run in figure.runs}
-        for run in claim.measure.needs:
+        assert set(claim.needs) <= {run for figure in figures for run in figure.runs}
+        for run in claim.needs:
             there = set(places(paper, run, cases[run]))
             wanted = asked_for(claim.measure, there)
             if {line for line, _ in there} == {None}:
@@ -121,7 +111,7 @@ def test_studies_figures_and_claims_belong_together(paper, full):
 def test_the_full_pfabric_is_as_long_as_it_has_to_be():
     (paper,) = papers.find("pfabric")
     for run in ("websearch", "datamining"):
-        study = parsed(paper, run, full=True)
+        study = paper.runs[run].parsed(full=True)
         assert study.replications >= 3
         assert {case.jobs for case in study.cases()} == {100_000}
         axes = [(case.axes["scheme"], case.axes["load"]) for case in study.cases()]
@@ -151,10 +141,12 @@ def test_a_reading_changes_what_is_run_and_nothing_else():
     other = paper.under("packets")
     assert (other.figures, other.claims) == (paper.figures, paper.claims)
     (before,) = {
-        case.parameters["workload.sizes"] for case in parsed(paper, "datamining", full=True).cases()
+        case.parameters["workload.sizes"]
+        for case in paper.runs["datamining"].parsed(full=True).cases()
     }
     (after,) = {
-        case.parameters["workload.sizes"] for case in parsed(other, "datamining", full=True).cases()
+        case.parameters["workload.sizes"]
+        for case in other.runs["datamining"].parsed(full=True).cases()
     }
     assert (before, after) == ("datamining-bytes", "datamining")
     assert "the table datamining," in other.runs["datamining"].note
@@ -436,88 +428,3 @@ def test_a_reading_that_does_not_touch_a_claim_says_nothing_of_it(paper, command
     (paper / "paper.toml").write_text(PAPER + runs + figure + changed)
     (row,) = command("reproduce", "small", "--readings", "all", "--json").document
     assert (row["holds"], row["applicable"]) == ({"quick": True, "busy": None}, ["quick"])
-
-
-MAP = """
-[readings.lone.four]
-note = "one flow"
-set = ["workload.flows = 1"]
-[maps.alone]
-title = "Where a flow is alone"
-note = "four hosts"
-runs = ["four"]
-x = { path = "workload.flows", values = [1, 120], title = "flows" }
-y = { path = "run.seed", values = [1, 2], title = "seed" }
-"""
-ALONE = CLAIM.replace("nothing beats", "nothing is worse than").replace("at least", "at most")
-
-
-@pytest.fixture
-def with_map(paper):
-    """The paper with a map, over which one claim holds, one does where a flow is alone."""
-    (paper / "paper.toml").write_text(PAPER + MAP)
-    (paper / "four.toml").write_text(STUDY + "run.seed = 2\n")
-    (paper / "claims.toml").write_text(CLAIM.format(ends=1) + ALONE.format(ends=1.1))
-    return paper
-
-
-@pytest.mark.usefixtures("with_map")
-def test_a_map_judges_the_claims_at_each_of_its_points(command):
-    done = command("reproduce", "small", "--map", "alone", "--json")
-    assert done.code == 0, done.err
-    found = {
-        (row["claim"].split()[1], row["workload.flows"], row["run.seed"]): row["holds"]
-        for row in done.document
-    }
-    points = [(flows, seed) for flows in (1, 120) for seed in (1, 2)]
-    assert found == {("beats", *point): True for point in points} | {
-        ("is", flows, seed): flows == 1 for flows, seed in points
-    }
-    place = Path("out/small-map-alone")
-    assert {path.name for path in place.iterdir()} == {"points.json", "map.png"}
-    shown = command("reproduce", "small", "--map", "alone").out
-    assert "2 of 2 claims hold at 2 of 4 points" in shown
-    assert "workload.flows = 1, run.seed = 2" in shown
-
-
-def test_points_that_are_there_are_not_run_again(with_map, command):
-    def asked():
-        return command("reproduce", "small", "--map", "alone", "--json").document
-
-    before = asked()
-    stored = Path("out/small-map-alone/points.json")
-    stored.write_text(stored.read_text().replace('"measured": 1', '"measured": 7', 1))
-    assert [row["measured"] for row in asked()] != [row["measured"] for row in before]
-    (with_map / "four.toml").write_text(STUDY.replace("hosts = 4", "hosts = 6"))
-    after = [row["measured"] for row in asked()]
-    assert 1 <= max(after) < 7
-    kept = stored.read_text()
-    stored.parent.joinpath("mine").mkdir()
-    stored.write_text('{"1, 1": 3}')
-    refused = command("reproduce", "small", "--map", "alone")
-    assert (refused.code, "points.json: expected the points of a map" in refused.err) == (2, True)
-    stored.write_text(kept.replace('"holds": true', '"holds": [1]', 1))
-    assert command("reproduce", "small", "--map", "alone").code == 2
-    assert sorted(path.name for path in stored.parent.iterdir()) == [
-        "map.png",
-        "mine",
-        "points.json",
-    ]
-
-
-@pytest.mark.usefixtures("with_map")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["small", "--map", "alon"], "small: no map 'alon', did you mean 'alone'?"),
-        (["small", "--map", ""], "small: no map ''"),
-        (["small", "--map", "alone", "--reading", "lone"], "changes nothing on the map 'alone'"),
-        (["--map", "alone"], "--map: expected one paper"),
-        (["small", "--map", "alone", "--full"], "--map: expected no --figure, --full or --so-far"),
-        (["small", "--map", "alone", "--readings", "all"], "--readings: expected no --figure"),
-    ],
-)
-def test_a_map_that_is_none_is_refused(command, arguments, said):
-    done = command("reproduce", *arguments)
-    assert (done.code, said in done.err) == (2, True), done.err
-    assert not Path("out").exists()

@@ -10,12 +10,13 @@ from conftest import Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.maillog.stats import Ended
 from sojourn.reporting.series import series
-from sojourn.reproduction.hours import Table, counted, lines
-from sojourn.reproduction.measures import measure_of
+from sojourn.reproduction import papers
 from sojourn.reproduction.results import Result
 from sojourn.store import rows
 from sojourn.store.ledger import Record
 
+SENDMAIL = papers.script(papers.ROOT / "sendmail")
+counted, hours, table = (SENDMAIL[name] for name in ("counted", "hours", "table"))
 HOUR_PS = 3600 * 10**12
 COLUMNS = ("delivered_hosts", "delivered", "deferred_hosts", "deferred", "bounced_hosts", "bounced")
 STUDY = """\
@@ -41,15 +42,15 @@ def run(tmp_path):
 
 
 def test_looks_are_summed_by_the_hour_that_they_end(run):
-    first, second, third = counted(run.directory, (0, 0), 0, 3)
+    first, second, third = counted(run, next(iter(run.ledger)), 0, 3)
     assert first == Ended(11, 22, 33, 44, 55, 66)
     assert second == Ended(100, 200, 300, 400, 500, 600)
     assert third == Ended(0, 0, 0, 0, 0, 0)
 
 
 def test_the_table_is_that_of_mailstat(run):
-    table = Table("day", datetime(1997, 2, 22), (0, 2))  # noqa: DTZ001 - of a clock without a zone
-    assert list(lines(table, run)) == [
+    midnight = datetime(1997, 2, 22)  # noqa: DTZ001 - of a clock without a zone
+    assert list(table(run, midnight, (0, 2))) == [
         "mailstat: Sat Feb 22 00:00 to 01:59 1997, simulated",
         "                        failed             deliveries",
         "MMM DD HH     mhosts/recipient       mhosts/recipient",
@@ -61,8 +62,8 @@ def test_the_table_is_that_of_mailstat(run):
 
 
 def test_hours_are_a_ratio_over_all_replications(run):
-    table = {"kind": "hours", "run": "day", "of": ["deferred_hosts"], "over": ["delivered_hosts"]}
-    measured = measure_of({**table, "hours": [0, 1]})({"day": Result("day", run, "load")})
+    result = Result("day", run, "load")
+    measured = hours({"day": result}, "day", ["deferred_hosts"], ["delivered_hosts"], (0, 1))
     (point,) = measured.points
     assert point.value == 3
     assert point.ci95 == pytest.approx((3, 3))
@@ -72,7 +73,7 @@ def test_hours_are_a_ratio_over_all_replications(run):
 def test_a_run_that_was_not_looked_at(tmp_path):
     run = make_run(tmp_path / "run", [Made({}, [1.0])])
     with pytest.raises(InputError, match=r"series.*no such file"):
-        counted(run.directory, (0, 0), 0, 1)
+        counted(run, next(iter(run.ledger)), 0, 1)
 
 
 def test_what_is_counted_is_what_happened(command, tmp_path):
@@ -82,7 +83,7 @@ def test_what_is_counted_is_what_happened(command, tmp_path):
     run = sojourn.load(tmp_path / "run")
     (record,) = run.ledger
     assert isinstance(record, Record)
-    found = counted(run.directory, record.key, 0, 24)
+    found = counted(run, record, 0, 24)
     total = Ended.sum(found)
     assert total.delivered_recipients == record.figures["deliveries"]
     assert total.bounced_recipients == record.figures["failed"] > 0

@@ -8,12 +8,16 @@ import pytest
 import sojourn
 from conftest import Made, make_run
 from sojourn.api.handles import Run
+from sojourn.reproduction import papers
 from sojourn.reproduction.claims import Claim, judge
-from sojourn.reproduction.measures import measure_of
+from sojourn.reproduction.measures import KINDS
 from sojourn.reproduction.results import SPREADS, Result
 from sojourn.store.ledger import Ledger
 
 NAN = float("nan")
+MEASURES = dict(KINDS)
+for paper in papers.find(papers.ALL):
+    MEASURES |= paper.measures
 SMALL, LARGE = 1000, 20_000_000
 
 
@@ -38,8 +42,8 @@ def values(measured):
     return [point.value for point in measured.points]
 
 
-def measured(results, **table):
-    return measure_of(table)({result.name: result for result in results})
+def measured(results, *, kind, **parameters):
+    return MEASURES[kind]({result.name: result for result in results}, **parameters)
 
 
 def test_level_is_a_statistic_of_each_scheme_at_each_load(web):
@@ -120,7 +124,7 @@ def test_flows_that_outlast_the_arrivals_are_said(tmp_path):
 
 def test_lead_is_a_ratio_of_ratios(web, tmp_path):
     other = made(tmp_path / "other", slow=[1, 2, 1, 1], quick=[1, 2, 1, 1], high=8)
-    table = {"run": "web", "than": "other", "of": ["slow"], "to": ["quick"], "at": [0.8]}
+    table = {"runs": ["web", "other"], "of": ["slow"], "to": ["quick"], "at": [0.8]}
     found = measured([web, other], kind="lead", bin="(0,100KB]", statistic="mean", **table)
     assert values(found) == [0.5]
 
@@ -215,7 +219,8 @@ def claim(**changes):
 
 
 def verdict(web, **changes):
-    return judge(claim(**changes), {"web": web}, paper="p", remarks=["made up"])
+    asked = claim(**changes)
+    return judge(asked, measured([web], **asked.measure), paper="p", remarks=["made up"])
 
 
 def test_a_range_holds_when_both_its_ends_do(web):
@@ -336,7 +341,7 @@ def test_fairness_over_more_than_the_run_has_is_not_judged(tmp_path):
     about = {"kind": "averaged", "run": "long", "lines": ["own"], "at": [at], "statistic": "jain"}
     assert 0 < values(measured([run], over="2ms", **about))[0] <= 1
     even = claim(figures=["1"], measure={**about, "over": "20s"})
-    verdict = judge(even, {"long": run}, paper="p", remarks=[])
+    verdict = judge(even, measured([run], **even.measure), paper="p", remarks=[])
     assert (verdict.measured, verdict.holds) == (None, False)
     assert "not judged: no run is long enough for an average over 20s" in verdict.note
 

@@ -26,13 +26,7 @@ if TYPE_CHECKING:
     "--within", metavar="5%", help="Exit code 1 if means or percentiles are further apart."
 )
 @options.warmup
-@click.option(
-    "-o",
-    "--out",
-    "picture",
-    type=options.PATH,
-    help="Draw distributions: PNG, SVG or PDF.",
-)
+@options.out("Draw distributions: PNG, SVG or PDF.", "picture")
 @output.as_json
 @click.pass_context
 def compare(

@@ -11,23 +11,14 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Estimate a large fabric from its links.")
 @options.study
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Put a value over the study's: estimate.cluster=0.2 simulates similar links once.",
+@options.settings(
+    "Put a value over the study's: estimate.cluster=0.2 simulates similar links once."
 )
 @options.seed
 @options.replications
 @click.option("--jobs", type=int, help="Links at a time.  [default: one a processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Simulate the links on a Dask cluster.")
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="Run directory.  [default: out/STUDY's name-estimated]",
-)
+@options.out("Run directory.  [default: out/STUDY's name-estimated]")
 @click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")
 @options.trust_code
 @output.quiet

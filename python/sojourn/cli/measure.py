@@ -25,22 +25,11 @@ def measure() -> None:
 def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
     """Options that every measurement has."""
     for option in (
-        click.option(
-            "-o",
-            "--out",
-            type=options.PATH,
-            help="Run directory.  [default: out/STUDY's name-measured]",
-        ),
+        options.out("Run directory.  [default: out/STUDY's name-measured]"),
         options.trust_code,
         options.replications,
         options.seed,
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="PATH=VALUE",
-            help="Put a value over the study's.",
-        ),
+        options.settings("Put a value over the study's."),
     ):
         command = option(command)
     return command
@@ -175,12 +164,7 @@ def array(
 @measure.command(short_help="Take what a mail server did out of its log.")
 @log_options.reads
 @options.study
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="Run directory.  [default: out/STUDY's name-measured]",
-)
+@options.out("Run directory.  [default: out/STUDY's name-measured]")
 @output.quiet
 @output.as_json
 @click.pass_context

@@ -5,13 +5,17 @@ Each command is a file of this package and imports what it needs when it is call
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from sojourn._internal import trust
 from sojourn._internal.errors import InputError, did_you_mean
+
+_Command = TypeVar("_Command", bound=Callable[..., object] | click.Command)
 
 _NOTHING = "expected a path, not nothing"
 
@@ -57,6 +61,21 @@ class Time(click.ParamType[float]):
         if not least <= found <= most:
             self.fail(f"{value!r}: expected a time from {self._least} to {self._most}", param, ctx)
         return found / PS_PER_S
+
+
+def settings(words: str) -> Callable[[_Command], _Command]:
+    """The option that puts values over those of a file, in a command's words."""
+    return click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help=words)
+
+
+def out(
+    words: str, name: str = "out", default: Path | None = None
+) -> Callable[[_Command], _Command]:
+    """The option that says where to write, in a command's words; with its argument's name."""
+    shown = default is not None
+    return click.option(
+        "-o", "--out", name, type=PATH, default=default, show_default=shown, help=words
+    )
 
 
 seed = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the study's.")

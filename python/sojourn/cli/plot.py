@@ -36,12 +36,7 @@ from sojourn.cli import options
     multiple=True,
     help="[default: png]",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="A file, or a directory for all.  [default: RUN/plots]",
-)
+@options.out("A file, or a directory for all.  [default: RUN/plots]")
 def plot(
     *,
     run: Path,

@@ -17,15 +17,9 @@ from sojourn.cli import options, output
     type=click.Choice(["all"]),
     help="Every claim under every reading, in brief; and in full as far as out/PAPER-full has it.",
 )
-@click.option("--map", "map_", metavar="NAME", help="Where each claim holds, over two parameters.")
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
 @click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="[default: out/PAPER[-READING][-full or -map-NAME]]",
-)
+@options.out("[default: out/PAPER[-READING][-full]]")
 @output.quiet
 @output.as_json
 @click.pass_context
@@ -37,7 +31,6 @@ def reproduce(
     figures: tuple[str, ...],
     reading: str | None,
     readings: str | None,
-    map_: str | None,
     full: bool,
     so_far: bool,
     out: Path | None,
@@ -48,38 +41,15 @@ def reproduce(
     Without a PAPER, or with `all`, of all of them, one after the other.
     """
     from sojourn._internal.errors import InputError
-
-    if readings:
-        if figures or reading or map_ is not None or full or so_far:
-            others = "--figure, --reading, --map, --full or --so-far"
-            raise InputError(f"--readings: expected no {others}")
-        _matrices(context, paper, out or Path("out"), as_json=as_json)
-        return
-    if map_ is not None:
-        if figures or full or so_far:
-            raise InputError("--map: expected no --figure, --full or --so-far")
-        _map(context, paper, map_, reading, out, as_json=as_json)
-        return
-    _claims(context, paper, figures, reading, out, full=full, so_far=so_far, as_json=as_json)
-
-
-def _claims(
-    context: click.Context,
-    paper: str,
-    figures: tuple[str, ...],
-    reading: str | None,
-    out: Path | None,
-    *,
-    full: bool,
-    so_far: bool,
-    as_json: bool,
-) -> None:
-
-    from sojourn._internal.errors import InputError
     from sojourn.reproduction import papers
     from sojourn.reproduction import reproduce as reproduce_one
     from sojourn.reproduction.show import show as print_claims
 
+    if readings:
+        if figures or reading or full or so_far:
+            raise InputError("--readings: expected no --figure, --reading, --full or --so-far")
+        _matrices(context, paper, out or Path("out"), as_json=as_json)
+        return
     found = [one.under(reading) for one in papers.find(paper)]
     if figures and len(found) > 1:
         raise InputError("--figure: expected one PAPER, whose figure it is")
@@ -124,37 +94,3 @@ def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -
         output.document([row for found in done for row in found.to_list()])
     if not all(row.possible for found in done for row in found.rows):
         context.exit(output.FAILED)
-
-
-def _map(
-    context: click.Context,
-    name: str,
-    map_: str,
-    reading: str | None,
-    out: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    import sys
-
-    from sojourn._internal.errors import InputError
-    from sojourn.reproduction import papers
-    from sojourn.reproduction.maps import mapped, show
-
-    if name == papers.ALL:
-        raise InputError("--map: expected one paper")
-    (paper,) = papers.find(name)
-    parts = [paper.name, *([reading] if reading else []), "map", map_]
-    place = out or Path("out", "-".join(parts))
-
-    def report(line: str) -> None:
-        if sys.stderr.isatty():
-            click.echo(line, err=True)
-
-    command = output.command(context)
-    found = mapped(paper, map_, place, reading=reading, command=command, report=report)
-    if as_json:
-        click.echo(f"wrote {found.picture}", err=True)
-        output.document(found)
-    else:
-        show(found)

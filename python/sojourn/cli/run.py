@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Simulate the cases of a study.")
 @options.study
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the study's."
-)
+@options.settings("Put a value over the study's.")
 @options.seed
 @options.replications
 @click.option(
@@ -41,12 +39,7 @@ if TYPE_CHECKING:
     "--threads", type=int, default=1, help="Threads a case of packets in a fabric.  [default: 1]"
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="Run directory.  [default: out/STUDY's name]",
-)
+@options.out("Run directory.  [default: out/STUDY's name]")
 @click.option(
     "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
 )

@@ -15,7 +15,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +82,56 @@ def version() -> str:
     return said.strip()
 
 
+def settings(targets: Sequence[Target], engine: str) -> list[str]:
+    """The lines of a job file that hold for all jobs.
+
+    The page cache is passed by where every target lets it be.
+    """
+    return [
+        "[global]",
+        f"ioengine={engine}",
+        f"direct={int(all(target.direct for target in targets))}",
+        "thread=1",
+        "allow_file_create=0",
+        "allow_mounted_write=0",
+        "disk_util=0",
+        "log_offset=1",
+        "log_alternate_epoch=1",
+        f"log_alternate_epoch_clock_id={_MONOTONIC}",
+    ]
+
+
+@contextmanager
+def ran(targets: Sequence[Target], files: Mapping[str, str], *, writes: bool) -> Iterator[Path]:
+    """The folder in which fio ran the file `job`, with its logs; removed at the end.
+
+    Args:
+        targets: called `target0`, `target1`, ... there: short names without spaces.
+        files: the files that fio reads, by their names.
+        writes: whether it may write.
+
+    Raises:
+        InputError: fio failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+        place = Path(folder)
+        for number, target in enumerate(targets):
+            place.joinpath(f"target{number}").symlink_to(target.path.resolve())
+        for name, text in files.items():
+            place.joinpath(name).write_text(text, encoding="ascii")
+        done = subprocess.run(  # noqa: S603
+            ["fio", "--output=out", *([] if writes else ["--readonly"]), "job"],  # noqa: S607
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            words = failure(done.stderr, place.joinpath("out").read_text())
+            raise InputError(f"fio ended with {done.returncode}: {words}")
+        yield place
+
+
 def failure(*printed: str) -> str:
     """The line of what fio printed that says why it failed."""
     said = [line for text in printed for line in text.splitlines()]
@@ -90,52 +141,17 @@ def failure(*printed: str) -> str:
 def replay(targets: Sequence[Target], accesses: Accesses, *, children: int) -> Latencies:
     """Issue accesses at their times and wait for all.
 
-    The page cache is passed by where every target lets it be.
-
     Raises:
         InputError: fio failed, or says less than was asked of it.
     """
     shares = [slice(child, None, children) for child in range(children)][: accesses.due_us.size]
-    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
-        place = Path(folder)
-        # short names without spaces, whatever the targets are called
-        for number, target in enumerate(targets):
-            place.joinpath(f"target{number}").symlink_to(target.path.resolve())
-        for child, share in enumerate(shares):
-            place.joinpath(f"child{child}").write_text(_log(accesses, share), encoding="ascii")
-        writes = bool(accesses.write.any())
-        job = _job(len(shares), direct=all(target.direct for target in targets))
-        place.joinpath("job").write_text(job, encoding="ascii")
-        options = ["--output=out", *([] if writes else ["--readonly"])]
-        done = subprocess.run(  # noqa: S603
-            ["fio", *options, "job"],  # noqa: S607
-            cwd=place,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            words = failure(done.stderr, place.joinpath("out").read_text())
-            raise InputError(f"fio ended with {done.returncode}: {words}")
+    job = settings(targets, "psync")
+    for child in range(len(shares)):
+        job += [f"[{child}]", f"read_iolog=child{child}", f"write_lat_log=took{child}"]
+    files = {f"child{child}": _log(accesses, share) for child, share in enumerate(shares)}
+    files["job"] = "".join(f"{line}\n" for line in job)
+    with ran(targets, files, writes=bool(accesses.write.any())) as place:
         return _read(place, accesses, shares)
-
-
-def _job(children: int, *, direct: bool) -> str:
-    lines = [
-        "[global]",
-        "ioengine=psync",
-        f"direct={int(direct)}",
-        "thread=1",
-        "allow_file_create=0",
-        "allow_mounted_write=0",
-        "disk_util=0",
-        "log_offset=1",
-        "log_alternate_epoch=1",
-        f"log_alternate_epoch_clock_id={_MONOTONIC}",
-    ]
-    for child in range(children):
-        lines += [f"[{child}]", f"read_iolog=child{child}", f"write_lat_log=took{child}"]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _log(accesses: Accesses, share: slice) -> str:

@@ -188,13 +188,6 @@ def _claim(verdict: Mapping[str, object]) -> Claim:
     )
 
 
-def _words(says: object, ours: object) -> str:
-    """The paper's between quotation marks, or ours."""
-    if says is None:
-        return f"we expect: {ours}"
-    return f"\N{LEFT DOUBLE QUOTATION MARK}{says}\N{RIGHT DOUBLE QUOTATION MARK}"
-
-
 def _value(value: object) -> str:
     if isinstance(value, list):
         return " to ".join(_value(one) for one in value)

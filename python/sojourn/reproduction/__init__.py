@@ -5,14 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from sojourn._core import Study
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
 from sojourn._internal.formats import json_text
 from sojourn._internal.units import count
 from sojourn.execution import studies
 from sojourn.reproduction.claims import Verdict, judge
-from sojourn.reproduction.hours import Table, lines
 from sojourn.reproduction.papers import Figure, Paper
 from sojourn.reproduction.results import Result
 from sojourn.store.run_directory import RunDirectory
@@ -69,13 +67,13 @@ def reproduce(
             name: place for name, place in places.items() if _begun(paper, name, place, full=full)
         }
         figures = [figure for figure in figures if places.keys() >= set(figure.runs)]
-        claims = [claim for claim in claims if places.keys() >= set(claim.measure.needs)]
+        claims = [claim for claim in claims if places.keys() >= set(claim.needs)]
         if not places:
             raise InputError(f"{out}: nothing finished there that could be judged")
     else:
         out.mkdir(parents=True, exist_ok=True)
         for name, place in places.items():
-            study = study_of(paper, name, full=full)
+            study = paper.runs[name].parsed(full=full)
             studies.simulate(study, RunDirectory(place), jobs=None, command=command)
     results = {
         name: Result(name, StoredRun.open(place), plan.x, plan.lines, plan.axis)
@@ -84,7 +82,12 @@ def reproduce(
     length = "so far" if so_far else "full" if full else "quick"
     notes = {name: _note(paper, result, length) for name, result in results.items()}
     verdicts = [
-        judge(claim, results, paper=paper.name, remarks=[notes[run] for run in claim.measure.needs])
+        judge(
+            claim,
+            paper.measured(claim, results),
+            paper=paper.name,
+            remarks=[notes[run] for run in claim.needs],
+        )
         for claim in claims
     ]
     write_text(out / "claims.json", json_text([asdict(verdict) for verdict in verdicts]))
@@ -92,11 +95,9 @@ def reproduce(
         paper=paper,
         runs={result.run.path: notes[name] for name, result in results.items()},
         pictures=tuple(
-            _picture(figure, results, notes, out) for figure in figures if figure.panels
+            _picture(paper, figure, results, notes, out) for figure in figures if figure.panels
         ),
-        tables=tuple(
-            _table(figure.id, figure.table, results, out) for figure in figures if figure.table
-        ),
+        tables=tuple(_table(paper, figure, results, out) for figure in figures if figure.table),
         verdicts=tuple(verdicts),
     )
 
@@ -106,24 +107,8 @@ def _begun(paper: Paper, name: str, place: Path, *, full: bool) -> bool:
     directory = RunDirectory(place)
     if not directory.ledger():
         return False
-    directory.expect(study_of(paper, name, full=full).resolved())
+    directory.expect(paper.runs[name].parsed(full=full).resolved())
     return True
-
-
-def study_of(paper: Paper, name: str, *, full: bool) -> Study:
-    """The study of one of the paper's runs, with what the paper puts over it.
-
-    Raises:
-        SpecError: it cannot be run as written.
-    """
-    plan = paper.runs[name]
-    return studies.parse(
-        studies.read(plan.study),
-        str(plan.study),
-        plan.overrides(full=full),
-        seed=None,
-        replications=None,
-    )
 
 
 def _note(paper: Paper, result: Result, length: str) -> str:
@@ -136,18 +121,27 @@ def _note(paper: Paper, result: Result, length: str) -> str:
     return ", ".join([f"{result.name}: {length}", size, *lacking, paper.runs[result.name].note])
 
 
-def _table(name: str, table: Table, results: Mapping[str, Result], out: Path) -> Path:
-    path = out / f"figure-{name}.txt"
-    write_text(path, "".join(f"{line}\n" for line in lines(table, results[table.run].run)))
+def _table(paper: Paper, figure: Figure, results: Mapping[str, Result], out: Path) -> Path:
+    assert paper.tabulates is not None  # noqa: S101 - a figure has a table where its paper makes one
+    run, parameters = figure.table["run"], {**figure.table}
+    del parameters["run"]
+    path = out / f"figure-{figure.id}.txt"
+    lines = paper.tabulates(results[run].run, **parameters)
+    write_text(path, "".join(f"{line}\n" for line in lines))
     return path
 
 
 def _picture(
-    figure: Figure, results: Mapping[str, Result], notes: Mapping[str, str], out: Path
+    paper: Paper,
+    figure: Figure,
+    results: Mapping[str, Result],
+    notes: Mapping[str, str],
+    out: Path,
 ) -> Path:
     from sojourn.reproduction.drawing import draw
 
-    picture = draw(figure, results, notes=[notes[name] for name in figure.runs])
+    said = [notes[name] for name in figure.runs]
+    picture = draw(figure, results, notes=said, kinds=paper.draws)
     path = out / f"figure-{figure.id}.png"
     picture.write(path)
     return path

@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 from sojourn._internal.units import count, number
 from sojourn.analysis.statistics import Interval
-from sojourn.reproduction.measures import measure_of
-from sojourn.reproduction.measures.measured import Measure, Results
+from sojourn.reproduction.measures import Measured
 from sojourn.reproduction.results import Point
 
 Span: TypeAlias = tuple[float, float]
@@ -25,13 +24,13 @@ RULES: dict[str, Callable[[float, float], Span]] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, where, in numbers, and how that is measured here.
+    """What a paper says, where, in numbers, and how that is measured here: a table of data.
 
     `paper_says` are the paper's own words; what is not in them and we expect for our reasons is
     `we_expect`. `figures` are those it is about. `ends` are the smallest and the largest value
     claimed, equal where there is one; a measured value agrees by the `rule` when it is off by
     `within` (a share) at most, `because` of a reason in one sentence. `finding` is what was found
-    out about a claim that does not hold.
+    out about a claim that does not hold. `measure` has the `kind` of a measure, and its parameters.
     """
 
     figures: tuple[str, ...]
@@ -41,7 +40,7 @@ class Claim:
     rule: str
     within: float
     because: str
-    measure: Measure
+    measure: Mapping[str, Any]
     paper_says: str | None = None
     we_expect: str | None = None
     finding: str = ""
@@ -55,14 +54,14 @@ class Claim:
         """The claim that a table of `claims.toml` holds."""
         ends = table["ends"]
         low, high = ends if isinstance(ends, list) else (ends, ends)
-        return Claim(
-            **{
-                **table,
-                "figures": tuple(table["figures"]),
-                "ends": (float(low), float(high)),
-                "measure": measure_of(table["measure"]),
-            }
-        )
+        figures = tuple(table["figures"])
+        return Claim(**{**table, "figures": figures, "ends": (float(low), float(high))})
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """The runs that it is measured in."""
+        runs: Sequence[str] = self.measure.get("runs", ())
+        return runs or [self.measure[name] for name in ("run",) if name in self.measure]
 
     @property
     def accepted(self) -> tuple[Span, Span]:
@@ -91,20 +90,21 @@ class Verdict:
     holds: bool
     note: str
 
+    @property
+    def answer(self) -> bool | None:
+        """Whether the claim holds; None where it could not be measured."""
+        return None if self.measured is None else self.holds
 
-def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str]) -> Verdict:
-    """Measure a claim and say whether it holds.
+
+def judge(claim: Claim, measured: Measured, *, paper: str, remarks: Sequence[str]) -> Verdict:
+    """Whether a claim holds.
 
     Args:
         claim: the claim.
-        results: the runs by name, those it needs among them.
+        measured: what was measured of it.
         paper: the paper's name.
         remarks: what a reader must know of the runs; they close the note.
-
-    Raises:
-        InputError: a run cannot be read.
     """
-    measured = claim.measure(results)
     value: float | Span | None = None
     ci95, holds = None, False
     notes = [f"accepted {_accepted(claim)}: {claim.because}"]

@@ -1,16 +1,22 @@
-"""The papers that can be reproduced: their runs, figures and claims, as data in their folders."""
+"""The papers that can be reproduced, out of their folders.
 
-import json
+A paper's runs, figures and readings are data in `paper.toml`, its claims in `claims.toml`;
+how it measures and draws what no other paper does is in its `paper.py`.
+"""
+
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from sojourn._core import Study
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.execution import studies
+from sojourn.reproduction import measures
 from sojourn.reproduction.claims import Claim
-from sojourn.reproduction.hours import Table
+from sojourn.reproduction.measures import Measure, Measured, Results
 from sojourn.reproduction.results import Quantity
 from sojourn.store.ledger import Value
 
@@ -30,51 +36,55 @@ class RunPlan:
 
     study: Path
     note: str
-    x: str
+    x: str = "load"
     axis: str = ""
-    lines: tuple[str, ...] = ("scheme",)
-    set: tuple[str, ...] = ()
-    quick: tuple[str, ...] = ()
+    lines: Sequence[str] = ("scheme",)
+    set: Sequence[str] = ()
+    quick: Sequence[str] = ()
 
-    def overrides(self, *, full: bool) -> list[tuple[str, str]]:
-        """Pairs of a dotted path and a value to put over the study's."""
+    def parsed(self, *, full: bool) -> Study:
+        """The study, with what the paper puts over it.
+
+        Raises:
+            SpecError: it cannot be run as written.
+        """
         settings = self.set if full else (*self.quick, *self.set)
         pairs = (setting.partition("=") for setting in settings)
-        return [(path.strip(), value.strip()) for path, _, value in pairs]
+        overrides = [(path.strip(), value.strip()) for path, _, value in pairs]
+        text = studies.read(self.study)
+        return studies.parse(text, str(self.study), overrides, seed=None, replications=None)
+
+    def changed(self, settings: Sequence[str], note: str = "") -> "RunPlan":
+        """The same run with settings after its own, and with another note if there is one."""
+        return replace(self, set=(*self.set, *settings), note=note or self.note)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure: a quantity along the run's axis, or how it is distributed.
+    """One panel of a figure, by default a quantity along the run's axis.
 
-    It has a curve for each of `lines`, by default all of the run; of a distribution one for each
-    line at each value of `at`, by default at all. `day` draws a list's first day instead,
-    `averaging` how evenly long flows share against the averaging time, at each value of `at`: the
-    statistic is one of `fairness.STATISTICS`.
+    It has a curve for each of `lines`, by default all of the run. Any other `kind` than that has
+    one for each line at each value of `at`, by default at all: `distribution` shows how the
+    quantity is distributed, further kinds are drawn by the paper.
     """
 
     run: str
     title: str
     what: Quantity
-    distribution: bool = False
-    day: bool = False
-    averaging: bool = False
-    at: tuple[Value, ...] = ()
-    lines: tuple[str, ...] = ()
+    kind: str = ""
+    at: Sequence[Value] = ()
+    lines: Sequence[str] = ()
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> "Panel":
         """The panel that a table of `paper.toml` holds."""
-        own: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in table.items()
-        }
+        own = dict(table)
         return Panel(what=Quantity.taken_from(own), **own)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper: a picture of panels, or a table.
+    """A figure of the paper: a picture of panels, or a table that the paper makes of a run.
 
     Without either it is a statement of the text that has separate runs. `terms` are what the
     paper calls metrics, where that is not what the model calls them.
@@ -82,34 +92,10 @@ class Figure:
 
     id: str
     title: str
-    panels: tuple[Panel, ...]
-    runs: tuple[str, ...]
-    table: Table | None = None
+    panels: Sequence[Panel]
+    runs: Sequence[str]
+    table: Mapping[str, Any] = field(default_factory=dict)
     terms: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A parameter of studies, the values that a map gives it, and what people call it."""
-
-    path: str
-    values: tuple[Value, ...]
-    title: str
-
-    def setting(self, value: Value) -> str:
-        """What puts a value over the one of a study."""
-        return f"{self.path} = {json.dumps(value)}"
-
-
-@dataclass(frozen=True)
-class MapPlan:
-    """A plane of two parameters in which the claims about some runs hold here and fail there."""
-
-    title: str
-    note: str
-    runs: tuple[str, ...]
-    x: Axis
-    y: Axis
 
 
 @dataclass(frozen=True)
@@ -117,8 +103,8 @@ class Paper:
     """A paper: what is run for it, what is drawn, what is checked.
 
     `readings` are other ways to read what its text leaves open: by name, what some of the runs
-    become (`set` after their own, another `note`). `maps` say where in a plane of two parameters
-    claims hold.
+    become (`set` after their own, another `note`). `measures` are the kinds of its claims; `draws`
+    are the panels and `tabulates` the tables that only this paper has.
     """
 
     name: str
@@ -126,9 +112,11 @@ class Paper:
     source: str
     runs: Mapping[str, RunPlan]
     figures: Mapping[str, Figure]
-    claims: tuple[Claim, ...]
+    claims: Sequence[Claim]
     readings: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    maps: Mapping[str, MapPlan] = field(default_factory=dict)
+    measures: Mapping[str, Measure]
+    draws: Mapping[str, Callable[..., None]]
+    tabulates: Callable[..., Sequence[str]] | None
 
     def under(self, reading: str | None) -> "Paper":
         """The paper under one of its readings, or as it is.
@@ -141,34 +129,11 @@ class Paper:
         if reading not in self.readings:
             there = did_you_mean(reading, self.readings)
             raise InputError(f"{self.name}: no reading {reading!r}{there}")
-        runs = {
-            name: replace(
-                self.runs[name],
-                note=change["note"],
-                set=(*self.runs[name].set, *change["set"]),
-            )
-            for name, change in self.readings[reading].items()
+        changed = {
+            run: self.runs[run].changed(change["set"], change["note"])
+            for run, change in self.readings[reading].items()
         }
-        return replace(self, runs={**self.runs, **runs})
-
-    def map_plan(self, name: str) -> MapPlan:
-        """The map of that name.
-
-        Raises:
-            InputError: there is none.
-        """
-        if name not in self.maps:
-            raise InputError(f"{self.name}: no map {name!r}{did_you_mean(name, self.maps)}")
-        return self.maps[name]
-
-    def at(self, plan: MapPlan, x: Value, y: Value) -> "Paper":
-        """The paper at a point of one of its maps."""
-        settings = (plan.x.setting(x), plan.y.setting(y))
-        moved = {
-            name: replace(self.runs[name], set=(*self.runs[name].set, *settings))
-            for name in plan.runs
-        }
-        return replace(self, runs={**self.runs, **moved})
+        return replace(self, runs={**self.runs, **changed})
 
     def chosen(self, ids: Sequence[str], reading: str | None = None) -> list[Figure]:
         """The figures of those names; without names, all.
@@ -195,6 +160,15 @@ class Paper:
         ids = {figure.id for figure in figures}
         return [claim for claim in self.claims if ids.issuperset(claim.figures)]
 
+    def measured(self, claim: Claim, results: Results) -> Measured:
+        """What a claim is about, measured in the runs that it needs.
+
+        Raises:
+            InputError: a run cannot be read.
+        """
+        parameters = {**claim.measure}
+        return self.measures[parameters.pop("kind")](results, **parameters)
+
 
 def names() -> list[str]:
     """The papers there are."""
@@ -216,51 +190,45 @@ def find(name: str) -> list[Paper]:
 
 
 def read(folder: Path) -> Paper:
-    """The paper of a folder, out of its `paper.toml` and `claims.toml`."""
-    about = _tables(folder / "paper.toml")
-    terms = about.get("terms", {})
+    """The paper of a folder, out of its `paper.toml`, `claims.toml` and `paper.py`."""
+    about, defined = _tables(folder / "paper.toml"), script(folder)
     return Paper(
         name=folder.name,
         title=about["title"],
         source=about["source"],
         runs={
-            name: RunPlan(
-                study=folder / table["study"],
-                note=table["note"],
-                x=table.get("x", "load"),
-                axis=table.get("axis", RunPlan.axis),
-                lines=tuple(table.get("lines", RunPlan.lines)),
-                set=tuple(table.get("set", ())),
-                quick=tuple(table.get("quick", ())),
-            )
+            name: RunPlan(**{**table, "study": folder / table["study"]})
             for name, table in about["runs"].items()
         },
-        figures={name: _figure(name, table, terms) for name, table in about["figures"].items()},
-        claims=tuple(Claim.of(table) for table in _tables(folder / "claims.toml")["claims"]),
+        figures={
+            name: _figure(name, table, about.get("terms", {}))
+            for name, table in about["figures"].items()
+        },
+        claims=[Claim.of(table) for table in _tables(folder / "claims.toml")["claims"]],
         readings=about.get("readings", {}),
-        maps={name: _map(table) for name, table in about.get("maps", {}).items()},
+        measures={**measures.KINDS, **defined.get("MEASURES", {})},
+        draws=defined.get("PANELS", {}),
+        tabulates=defined.get("TABLE"),
     )
 
 
-def _map(table: dict[str, Any]) -> MapPlan:
-    x, y = (
-        Axis(axis["path"], tuple(axis["values"]), axis["title"])
-        for axis in (table["x"], table["y"])
-    )
-    return MapPlan(table["title"], table["note"], tuple(table["runs"]), x, y)
+def script(folder: Path) -> dict[str, Any]:
+    """The names that a paper's `paper.py` defines; none where it has no such file."""
+    path = folder / "paper.py"
+    spec = spec_from_file_location(f"paper of {folder.name}", path)
+    if not path.exists() or spec is None or spec.loader is None:
+        return {}
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return vars(module)
 
 
 def _figure(name: str, table: dict[str, Any], terms: Mapping[str, str]) -> Figure:
-    panels = tuple(Panel.of(panel) for panel in table.get("panels", ()))
-    hours = _table(table["table"]) if "table" in table else None
-    shown = [panel.run for panel in panels] + ([hours.run] if hours else [])
+    panels = [Panel.of(panel) for panel in table.get("panels", ())]
+    hours = table.get("table", {})
+    shown = [panel.run for panel in panels] + ([hours["run"]] if hours else [])
     runs = dict.fromkeys([*shown, *table.get("runs", ())])
-    return Figure(name, table["title"], panels, tuple(runs), hours, terms)
-
-
-def _table(table: dict[str, Any]) -> Table:
-    first, end = table["hours"]
-    return Table(table["run"], table["midnight"], (first, end))
+    return Figure(name, table["title"], panels, [*runs], hours, terms)
 
 
 def _tables(path: Path) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._internal.terminal import print_lines, print_table
+from sojourn._internal.terminal import print_lines
 from sojourn.reproduction import Reproduction, reproduce
 from sojourn.reproduction.claims import Claim
 from sojourn.reproduction.papers import Paper
+from sojourn.reproduction.show import ANSWERS, print_claims
 
 QUICK, FULL = "quick", "full"
 """The paper's studies as they are, shortened and in full: where a run's length decides, it is a
@@ -73,7 +74,7 @@ def matrix(paper: Paper, out: Path, *, command: str) -> Matrix:
     all_of_it = [*paper.figures.values()]
     done = {QUICK: reproduce(paper, all_of_it, out / paper.name, full=False, command=command)}
     for reading, changed in paper.readings.items():
-        touched = [c for c in paper.claims if not changed.keys().isdisjoint(c.measure.needs)]
+        touched = [c for c in paper.claims if not changed.keys().isdisjoint(c.needs)]
         about = {figure for claim in touched for figure in claim.figures}
         figures = [f for f in all_of_it if f.id in about or not changed.keys().isdisjoint(f.runs)]
         as_they_are = {run: out / paper.name / run for run in paper.runs if run not in changed}
@@ -87,40 +88,28 @@ def matrix(paper: Paper, out: Path, *, command: str) -> Matrix:
         )
     if (stored := out / f"{paper.name}-{FULL}").exists():
         done[FULL] = reproduce(paper, all_of_it, stored, full=True, command=command, so_far=True)
-    rows = [Row(claim, dict(_held(paper, claim, done))) for claim in paper.claims]
+    rows = [Row(claim, _held(paper, claim, done)) for claim in paper.claims]
     return Matrix(paper, tuple(done), tuple(rows))
 
 
-def _held(
-    paper: Paper, claim: Claim, done: dict[str, Reproduction]
-) -> Sequence[tuple[str, bool | None]]:
+def _held(paper: Paper, claim: Claim, done: dict[str, Reproduction]) -> dict[str, bool | None]:
     """Under which readings a claim was judged, and how."""
-    found = []
-    for name, reproduction in done.items():
-        changed = paper.readings.get(name)
-        if changed is not None and changed.keys().isdisjoint(claim.measure.needs):
-            continue
-        for verdict in reproduction.verdicts:
-            if (verdict.claim, verdict.source) == (claim.claim, claim.source):
-                found.append((name, None if verdict.measured is None else verdict.holds))
-                break
-    return found
-
-
-_SHOWN = {True: "yes", False: "NO", None: "-"}
+    return {
+        name: verdict.answer
+        for name, reproduction in done.items()
+        if name not in paper.readings or not paper.readings[name].keys().isdisjoint(claim.needs)
+        for verdict in reproduction.verdicts
+        if (verdict.claim, verdict.source) == (claim.claim, claim.source)
+    }
 
 
 def show(found: Matrix) -> None:
     """Print the matrix, and what is known of claims that no reading makes hold."""
-    groups: dict[str, list[list[str]]] = {}
+    lines = []
     for row in found.rows:
-        cells = [_SHOWN[row.holds[n]] if n in row.holds else "" for n in found.readings]
-        figure = ", ".join(row.claim.figures)
-        groups.setdefault(figure, []).append([figure, row.claim.claim, *cells])
-    heads = ["figure", "claim", *found.readings]
-    title = f"{found.paper.title} ({found.paper.source})"
-    if groups:
-        print_table(groups.values(), heads, title=title, numbers=len(found.readings))
+        cells = [ANSWERS[row.holds[n]] if n in row.holds else "" for n in found.readings]
+        lines.append([", ".join(row.claim.figures), row.claim.claim, *cells])
+    print_claims(lines, found.readings, found.paper)
     print_lines(_lines(found))
 
 

@@ -1,6 +1,6 @@
 """The finished runs of a paper, asked for numbers by line, load or another axis, and jobs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf
@@ -18,7 +18,7 @@ from sojourn.analysis.sample import Sample, groups_of
 from sojourn.analysis.statistics import Interval, Values, jain
 from sojourn.execution import inputs
 from sojourn.store.columns import Column, Columns
-from sojourn.store.ledger import Value
+from sojourn.store.ledger import Record, Value
 from sojourn.store.stored_run import StoredRun
 
 MEAN = "mean"
@@ -53,6 +53,16 @@ class Quantity:
     def ends(self) -> tuple[float, float]:
         """The sizes that it is about: above the one, up to the other."""
         return (-inf, inf) if self.bin == ALL_SIZES else self.of.bins[self.bin]
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile that is asked for; None for the mean."""
+        return None if self.statistic == MEAN else float(self.statistic.removeprefix("p"))
+
+    @property
+    def share(self) -> float | None:
+        """The same as a share of the jobs."""
+        return None if self.percentile is None else self.percentile / 100
 
     @property
     def scale(self) -> float:
@@ -150,24 +160,18 @@ class Cell:
             return None
         replications = self.replications()
         values = np.concatenate(replications)
-        where = f"{self.run} at {self.at}: {self.line}"
-        statistic = self.what.statistic
         if not values.size:
             return None
-        if statistic == MEAN:
-            return Point(float(values.mean()), self._interval(None), where)
-        if spread := SPREADS.get(statistic):
+        where = f"{self.run} at {self.at}: {self.line}"
+        if spread := SPREADS.get(self.what.statistic):
             # Of a few flows of one replication no spread can be told.
             each = np.array([spread(own) for own in replications if len(replications) > 1])
             centre = spread(values)
             return Point(centre, sectioned_interval(centre, each), where)
-        percentile = _percentile(statistic)
-        centre = float(np.percentile(values, percentile))
-        return Point(centre, self._interval(percentile / 100), where)
-
-    def _interval(self, share: float | None) -> Interval | None:
-        ends, _ = self.observed.interval(share)
-        return ends and (ends[0] / self.what.scale, ends[1] / self.what.scale)
+        percentile, scale = self.what.percentile, self.what.scale
+        centre = float(values.mean() if percentile is None else np.percentile(values, percentile))
+        ends, _ = self.observed.interval(self.what.share)
+        return Point(centre, ends and (ends[0] / scale, ends[1] / scale), where)
 
     def over(self, other: "Cell") -> Point | None:
         """The statistic divided by that of another, over the jobs that both measure.
@@ -179,13 +183,10 @@ class Cell:
         above, below = ours.point(), theirs.point()
         if above is None or below is None:
             return None
-        statistic = self.what.statistic
         ci95 = None
-        if statistic not in SPREADS:
-            share = None if statistic == MEAN else _percentile(statistic) / 100
-            if above.ci95 and below.ci95:
-                ratio = ours.observed.ratio(theirs.observed, share, paired=True)
-                ci95 = ratio.ends if ratio else None
+        if self.what.statistic not in SPREADS and above.ci95 and below.ci95:
+            ratio = ours.observed.ratio(theirs.observed, self.what.share, paired=True)
+            ci95 = ratio.ends if ratio else None
         than = other.line if other.at == self.at else other.at
         return Point(above.value / below.value, ci95, f"{above.where} / {than}")
 
@@ -251,31 +252,31 @@ class Result:
 
         None where no formula applies, or where a case has other jobs too.
         """
-        case = self._case(line, x, jobs)
-        return None if case is None else known(self._figures(case))
+        record = self._only_record(line, x, jobs)
+        return None if record is None else known(record.figures)
 
     def distribution(self, line: str, x: Value, jobs: str) -> Distribution | None:
         """How the sojourn times of all such jobs are distributed without simulating them.
 
         None where no formula applies, or where a case has other jobs too.
         """
-        case = self._case(line, x, jobs)
-        if case is None or known(self._figures(case)) is None:
+        record = self._only_record(line, x, jobs)
+        if record is None or known(record.figures) is None:
             return None
-        if case not in self._distributions:
-            self._distributions[case] = distribution(self._cases[case])
-        return self._distributions[case]
+        if record.case not in self._distributions:
+            self._distributions[record.case] = distribution(self._cases[record.case])
+        return self._distributions[record.case]
 
-    def _case(self, line: str, x: Value, jobs: str) -> int | None:
-        """The only case of those jobs, if it has no other ones."""
-        cases = {key: {part.case for part in own.parts} for key, own in self._samples.items()}
-        mine = cases.pop((line, x, jobs), set())
-        if len(mine) != 1 or any(not mine.isdisjoint(others) for others in cases.values()):
-            return None
-        return mine.pop()
-
-    def _figures(self, case: int) -> Mapping[str, Value]:
-        return next(record.figures for record in self.run.ledger if record.case == case)
+    def _only_record(self, line: str, x: Value, jobs: str) -> Record | None:
+        """A record of the only case of those jobs, if that has no other jobs."""
+        parts = self._samples.get((line, x, jobs), Sample(())).parts
+        cases = {part.case for part in parts}
+        kinds = [
+            sample
+            for sample in self._samples.values()
+            if not cases.isdisjoint(part.case for part in sample.parts)
+        ]
+        return parts[0].record if len(cases) == len(kinds) == 1 else None
 
     @cached_property
     def _cases(self) -> list[Case]:
@@ -308,7 +309,3 @@ def _late(sample: Sample) -> float:
     """The share of bytes in jobs that were not done when the last one arrived."""
     late = sum(int(part.size_bytes[part.late].sum()) for part in sample.parts)
     return late / max(sum(int(part.size_bytes.sum()) for part in sample.parts), 1)
-
-
-def _percentile(statistic: str) -> float:
-    return float(statistic.removeprefix("p"))

@@ -1,32 +1,42 @@
 """What came of a paper, for people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import number
 from sojourn.reproduction import Reproduction
 from sojourn.reproduction.claims import Verdict
+from sojourn.reproduction.papers import Paper
+
+ANSWERS = {True: "yes", False: "NO", None: "-"}
 
 
 def show(done: Reproduction) -> None:
     """Print the table of claims, why those that fail do, and where everything lies."""
-    groups: dict[str, list[list[str]]] = {}
-    for verdict in done.verdicts:
-        line = [
+    lines = [
+        [
             verdict.figure,
             verdict.claim,
             _numbers(verdict.measured),
             _numbers(verdict.ci95),
-            "yes" if verdict.holds else "-" if verdict.measured is None else "NO",
+            ANSWERS[verdict.answer],
         ]
-        groups.setdefault(verdict.figure, []).append(line)
-    heads = ["figure", "claim", "measured", "95 % interval", "holds"]
-    title = f"{done.paper.title} ({done.paper.source})"
-    if groups:
-        print_table(groups.values(), heads, title=title, numbers=3)
-    else:
-        print_lines([title])
+        for verdict in done.verdicts
+    ]
+    if not lines:
+        print_lines([f"{done.paper.title} ({done.paper.source})"])
+    print_claims(lines, ["measured", "95 % interval", "holds"], done.paper)
     print_lines(_lines(done))
+
+
+def print_claims(lines: Iterable[Sequence[str]], heads: Sequence[str], paper: Paper) -> None:
+    """Print a line a claim, which begins with its figure, and a rule between figures."""
+    groups: dict[str, list[Sequence[str]]] = {}
+    for line in lines:
+        groups.setdefault(line[0], []).append(line)
+    if groups:
+        title = f"{paper.title} ({paper.source})"
+        print_table(groups.values(), ["figure", "claim", *heads], title=title, numbers=len(heads))
 
 
 def _lines(done: Reproduction) -> Iterable[str]:

@@ -10,12 +10,7 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Learn a disk from a run that measured it.")
 @click.argument("run", type=options.PATH)
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    help="Where to write the model.  [default: RUN-fitted]",
-)
+@options.out("Where to write the model.  [default: RUN-fitted]")
 @options.asked_percentiles
 @click.option(
     "--picture",

@@ -10,18 +10,10 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Find the cheapest array that meets a target.")
 @click.argument("file", type=options.PATH)
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the plan's."
-)
+@options.settings("Put a value over the plan's.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Replications at a time.")
 @click.option("--all", "everything", is_flag=True, help="Simulate dearer candidates too.")
-@click.option(
-    "-o",
-    "--out",
-    "picture",
-    type=options.PATH,
-    help="Draw prices and times: PNG, SVG, PDF.",
-)
+@options.out("Draw prices and times: PNG, SVG, PDF.", "picture")
 @output.quiet
 @output.as_json
 @click.pass_context

@@ -18,15 +18,7 @@ from sojourn.cli import log_options, options, output
     show_default=True,
     help="Over which rates are averaged.",
 )
-@click.option(
-    "-o",
-    "--out",
-    "picture",
-    type=options.PATH,
-    default=Path("out", "batch.png"),
-    show_default=True,
-    help="The picture: a .png, .svg or .pdf.",
-)
+@options.out("The picture: a .png, .svg or .pdf.", "picture", default=Path("out", "batch.png"))
 @output.quiet
 @output.as_json
 def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **asked: Any) -> None:

@@ -34,9 +34,7 @@ _REASONS = 10
     "--sender", help="Where failures are reported.  [default: the message's Sender or From]"
 )
 @click.option("--config", type=options.PATH, help="A file of settings (TOML).")
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
-)
+@options.settings("Put a value over the file's.")
 @options.spool
 @click.option("--log", type=options.PATH, help="Write a log as Postfix has it.")
 @click.option("--patience", metavar="TIME", help="Stop after so long; the rest stays in the spool.")

@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Send to 2,000 subscribers in a small internet.")
 @click.argument("world", required=False, type=options.PATH)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Set something in the world, such as drawn.unreachable=0.1.",
-)
+@options.settings("Set something in the world, such as drawn.unreachable=0.1.")
 @click.option(
     "--messages", type=click.IntRange(min=1), default=1, show_default=True, help="Sent at once."
 )

@@ -17,14 +17,7 @@ _SHOWN = 20
 @click.command(short_help="Learn an internet from a mail server's log.")
 @log_options.reads
 @log_options.set_by
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
-    default=Path("internet.csv"),
-    show_default=True,
-    help="Where to write it.",
-)
+@options.out("Where to write it.", default=Path("internet.csv"))
 @output.quiet
 @output.as_json
 def fit(

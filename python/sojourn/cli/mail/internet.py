@@ -11,9 +11,7 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Serve a small internet on loopback.")
 @click.argument("world", type=options.PATH)
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Set something in the world."
-)
+@options.settings("Set something in the world.")
 @click.option(
     "--subscribers",
     type=options.PATH,

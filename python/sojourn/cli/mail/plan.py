@@ -71,13 +71,9 @@ _SOME = click.IntRange(1, 1_000_000)
 )
 @click.option("--replications", type=click.IntRange(2, 1000), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
-@click.option(
-    "-o",
-    "--out",
-    type=options.PATH,
+@options.out(
+    "Where the settings, the internet and the study that predicts go.",
     default=Path("out/mail/plan"),
-    show_default=True,
-    help="Where the settings, the internet and the study that predicts go.",
 )
 @output.quiet
 @output.as_json

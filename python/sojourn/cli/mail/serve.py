@@ -17,9 +17,7 @@ _LOOK_S = 1.0
 
 @click.command(short_help="Run a list server.")
 @click.argument("config", type=options.PATH)
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
-)
+@options.settings("Put a value over the file's.")
 @click.option(
     "--log",
     type=options.PATH,

@@ -159,7 +159,3 @@ def _attempt(row: Mapping[str, Any]) -> dict[str, object]:
         **{name: row[name] or None for name in texts},
         "mailer": row["mailer"],
     }
-
-
-def _seconds(micros: int | None) -> float | None:
-    return None if micros is None else micros / 1e6

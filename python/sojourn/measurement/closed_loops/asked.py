@@ -23,7 +23,6 @@ MOST_THINKING = 256
 _MOST_BYTES = 1 << 30  # of the buffers of all requests that are under way
 _PS_PER_US = 10**6
 _LONGEST_THINK_PS = 60 * PS_PER_S
-_NO_THINKING = "0ps"
 _MIRRORS = ("raid1", "raid10")
 # The model's disk, and how the simulator computes: nothing in a measurement depends on them.
 _OF_THE_MODEL = ("disk", "controller", "scheduling", "positioning", "engine")

@@ -22,14 +22,13 @@ import numpy.typing as npt
 
 from sojourn._internal.errors import InputError
 from sojourn.measurement.closed_loops.asked import Loop
-from sojourn.measurement.fio import failure
+from sojourn.measurement.fio import failure, ran, settings
 from sojourn.measurement.target import SECTOR, Target
 
 LONGEST_S = 3600
 """The longest that one replication is measured."""
 
 _ENGINES = ("io_uring", "libaio")
-_MONOTONIC = 1
 _MOST_ENTRIES = 1 << 20  # fio's own limit
 _NS_PER_US = 1000
 _US_PER_MS = 1000
@@ -128,23 +127,9 @@ def _once(
     targets: Sequence[Target], jobs: Sequence[_Job], count: int, seed: Sequence[int], runs_s: float
 ) -> Done:
     """Run fio once, for at most `runs_s` seconds."""
-    text = _job_file(jobs, targets, count, seed, runs_s)
-    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
-        place = Path(folder)
-        for number, target in enumerate(targets):
-            place.joinpath(f"target{number}").symlink_to(target.path.resolve())
-        place.joinpath("job").write_text(text, encoding="ascii")
-        only_reads = all(job.asked.read_percent == 100 for job in jobs)
-        done = subprocess.run(  # noqa: S603
-            ["fio", "--output=out", *(["--readonly"] if only_reads else []), "job"],  # noqa: S607
-            cwd=place,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            words = failure(done.stderr, place.joinpath("out").read_text())
-            raise InputError(f"fio ended with {done.returncode}: {words}")
+    writes = any(job.asked.read_percent < 100 for job in jobs)
+    job_file = _job_file(jobs, targets, count, seed, runs_s)
+    with ran(targets, {"job": job_file}, writes=writes) as place:
         size_bytes = min(target.size_bytes for target in targets)
         return _together([_read(place, n, job, size_bytes) for n, job in enumerate(jobs)], jobs)
 
@@ -154,13 +139,7 @@ def _job_file(
 ) -> str:
     direct = all(target.direct for target in targets)
     lines = [
-        "[global]",
-        f"ioengine={engine(direct)}",
-        f"direct={int(direct)}",
-        "thread=1",
-        "allow_file_create=0",
-        "allow_mounted_write=0",
-        "disk_util=0",
+        *settings(targets, engine(direct)),
         f"filename={':'.join(f'target{number}' for number in range(len(targets)))}",
         # Disks are alike: as much of each is used as the smallest has.
         f"filesize={min(target.size_bytes for target in targets)}",
@@ -171,9 +150,6 @@ def _job_file(
         # The number of requests and the time end a job, not how much it has read.
         "io_size=1000T",
         f"runtime={round(runs_s * 1000)}ms",
-        "log_offset=1",
-        "log_alternate_epoch=1",
-        f"log_alternate_epoch_clock_id={_MONOTONIC}",
         "disable_slat=1",
         "disable_clat=1",
     ]
