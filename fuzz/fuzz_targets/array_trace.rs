@@ -6,7 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use sojourn_array::workload::{Workload, WorkloadContext};
 use sojourn_core::Streams;
 use sojourn_core::parameters::{Setting, Table, Value};
-use std::io::{BufRead, Cursor};
+use sojourn_core::resource::Resource;
+use std::sync::Arc;
 
 const BLOCKS: u64 = 5000;
 
@@ -29,17 +30,14 @@ fuzz_target!(|text: &str| {
     let mut table = Table::default();
     for (key, value) in [
         ("kind", kinds[usize::from(first) % kinds.len()]),
-        ("file", "trace"),
         ("beyond", ways[usize::from(first) / kinds.len() % 3]),
     ] {
         table.set(key, Value::Text(value.to_owned()));
     }
+    table.set("file", Value::File(Arc::new(Resource::text("trace", trace))));
     let workload = Workload::read(&Value::Table(table)).expect("it is one");
-    let open = |_: &str| Ok(Box::new(Cursor::new(trace.to_owned())) as Box<dyn BufRead>);
-    if let Ok(ready) =
-        workload.ready(&WorkloadContext { block: 4096, blocks: Some(BLOCKS), open: &open })
-    {
-        let again = ready.requests(Streams::new(1, 0), &open);
+    if let Ok(ready) = workload.ready(&WorkloadContext { block: 4096, blocks: Some(BLOCKS) }) {
+        let again = ready.requests(Streams::new(1, 0));
         let mut again = again.expect("it could be read before");
         let requests: Vec<_> = (&mut again).collect();
         again.finish().expect("it has not changed");

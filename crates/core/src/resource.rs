@@ -164,6 +164,11 @@ impl FileName {
         }
     }
 
+    /// Whether what is in it was handed in.
+    pub fn is_there(&self) -> bool {
+        matches!(self.0, State::There(_))
+    }
+
     /// A refusal of what is in the file: what was expected of it.
     pub fn refused(&self, expected: impl Into<String>) -> Refusal {
         let shown = match &self.0 {
@@ -209,7 +214,7 @@ impl FileName {
             Content::Object(object) => object.downcast_ref(),
             _ => None,
         }
-        .ok_or_else(|| self.refused("code of another kind"))
+        .ok_or_else(|| self.refused("a file with code of this kind"))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Files of flows: further columns, the formats of other simulators, and what other files look like.
 
+use sojourn_core::Streams;
 use sojourn_core::parameters::defaults;
+use sojourn_core::resource::{Resource, no_tables};
 use sojourn_fabric::Packets;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload, WorkloadContext, parse_flows};
@@ -12,10 +14,10 @@ fn told(text: &str) -> Result<(usize, Vec<String>), String> {
     let (graph, packets) = (switch.graph(), defaults::<Packets>());
     let said = RefCell::new(Vec::new());
     let tell = |note: String| said.borrow_mut().push(note);
-    let read = |_: &str| Ok(text.to_owned());
-    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read, tell: &tell };
-    let csv = Workload::from(Arrivals::Csv(Csv { file: "f".to_owned() }));
-    let flows = csv.count(&context, 0).map_err(|refusal| refusal.expected)?;
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, tables: &no_tables, tell: &tell };
+    let csv = Workload::from(Arrivals::Csv(Csv { file: Resource::text("f", text).into() }));
+    let flows = csv.count(&context, Streams::new(1, 0), 0).map_err(|refusal| refusal.expected)?;
     Ok((flows, said.into_inner()))
 }
 

@@ -3,6 +3,7 @@
 //! `UPDATE_GOLDEN=1 cargo test -p sojourn-fabric --test golden` writes them anew.
 
 use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::resource::no_tables;
 use sojourn_core::{Keep, Streams};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::{FabricCase, Scheme};
@@ -26,7 +27,7 @@ fn grid(name: &str, scheme: &Value, threads: usize) -> String {
     table.set("workload", part("poisson", &settings));
     table.set("scheme", scheme.clone());
     let case = FabricCase::read_table(&table).expect("a case");
-    let ready = case.ready(Streams::new(7, 0), &|_| Err("no files".to_owned())).expect("flows");
+    let ready = case.ready(Streams::new(7, 0), &no_tables).expect("flows");
     let report = ready.run(Keep::Rows, threads, &Progress::default()).expect("not cancelled");
     let columns = ["src", "dst", "size_bytes", "arrived_ps", "finished_ps", "retransmits"];
     let mut text = format!("{name}\n");

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_core::resource::no_tables;
 use sojourn_core::{Bytes, Rate, Span, Streams};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::MinTcp;
@@ -19,14 +20,11 @@ fn some(n: u32) -> NonZeroU32 {
 
 fn flows(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
-    let context = WorkloadContext {
-        graph: &graph,
-        packets: &packets,
-        read: &|_| Err("no files".to_owned()),
-        tell: &|_| {},
-    };
-    let flows = workload.draw(&context, Streams::new(seed, 0)).expect("flows").flows;
-    assert_eq!(workload.count(&context, 0).expect("a count"), flows.len());
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, tables: &no_tables, tell: &|_| {} };
+    let streams = Streams::new(seed, 0);
+    let flows = workload.draw(&context, streams).expect("flows").flows;
+    assert_eq!(workload.count(&context, streams, 0).expect("a count"), flows.len());
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     assert!(flows.iter().all(|flow| flow.from != flow.to && flow.bytes > 0));
     flows
@@ -369,7 +367,7 @@ fn endless_runs_are_refused() {
     let refusal = crawling("100bps").expect_err("two minutes a packet");
     assert_eq!(refusal.path, ["topology", "rate"]);
     let slow = crawling("500Kbps").expect("it can be simulated");
-    let refusal =
-        slow.count(&|_| Err("no files".to_owned()), &|_| {}).expect_err("a day of arrivals");
+    let counted = slow.count(Streams::new(1, 0), &no_tables, &|_| {});
+    let refusal = counted.expect_err("a day of arrivals");
     assert_eq!(refusal.path, ["workload", "load"]);
 }

@@ -25,7 +25,7 @@ pub struct FileNeed {
     pub part: (&'static str, String),
     /// The name, as the study has it.
     pub name: String,
-    /// Settings beside it that say more of it, where they are set; see [`SAYING_MORE`].
+    /// The settings beside it that say more of it, of `sha256`, `class`, `compiled` and `drawn`.
     pub settings: Table,
 }
 
@@ -121,6 +121,8 @@ impl<'a> Files<'a> {
         self.entries.borrow_mut().entry(of).or_insert_with(|| entries().into()).clone()
     }
 
+    /// Puts files into a table of these parameters. All are looked at, whatever is refused of one: what is missing
+    /// is noted whole.
     fn put_fields(
         &self,
         fields: &[Field],
@@ -169,14 +171,20 @@ impl<'a> Files<'a> {
                 self.put_fields(&entries[0].parameters, (what, &name), table)
             }
             (Shape::List(shape), Value::List(values)) => {
-                values.iter_mut().enumerate().fold(Ok(()), |all, (place, value)| {
+                let mut all = Ok(());
+                for (place, value) in values.iter_mut().enumerate() {
                     let put = self.put_inside(shape, part, value);
-                    all.and(put.map_err(|refusal| refusal.among(place)))
-                })
+                    all = all.and(put.map_err(|refusal| refusal.among(place)));
+                }
+                all
             }
-            (Shape::Any(shapes), value) => shapes
-                .iter()
-                .fold(Ok(()), |all, shape| all.and(self.put_inside(shape, part, value))),
+            (Shape::Any(shapes), value) => {
+                let mut all = Ok(());
+                for shape in shapes {
+                    all = all.and(self.put_inside(shape, part, value));
+                }
+                all
+            }
             _ => Ok(()),
         }
     }

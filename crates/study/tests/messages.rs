@@ -81,7 +81,7 @@ fn answer(mistake: &[&str], folder: &Path) -> String {
 
 /// The lists of names that messages hold, and how [`MESSAGES`] writes them.
 fn lists() -> Vec<(String, String)> {
-    let registry: Value = serde_json::from_str(&sojourn_study::registry(vec![])).unwrap();
+    let registry: Value = serde_json::from_str(&sojourn_study::registry()).unwrap();
     let mut lists = Vec::new();
     for (topic, entries) in registry.as_object().unwrap() {
         let entries = entries.as_array().unwrap().iter();

@@ -7,10 +7,10 @@ use sojourn_array::device::hdd::{Arms, DataSheet, IndependentService, Platters, 
 use sojourn_array::engine::{self, AccessCounts, Join, Scenario, Sink};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
-use sojourn_core::files::Open;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_core::resource::{Content, Octets, Resource};
 use sojourn_core::{Keep, Progress, Report, Rows, Span, Stream, Streams, Time};
-use std::io::{BufRead, Cursor};
+use std::sync::Arc;
 
 /// A block of 256 sectors.
 pub(crate) const BLOCK: u64 = 128 << 10;
@@ -131,29 +131,30 @@ pub(crate) fn rows(parts: &[(&str, Value)], seed: u64) -> Rows {
 
 /// A run of a case of the paper's disks, its other parts as TOML would have them.
 pub(crate) fn report(parts: &[(&str, Value)], seed: u64) -> Report {
-    report_with(parts, seed, &|_| Err("there are no files here".to_owned()))
-}
-
-/// [`report`], where `open` opens the files.
-pub(crate) fn report_with(parts: &[(&str, Value)], seed: u64, open: Open<'_>) -> Report {
     let mut table = Table::default();
     table.set("disk", Value::Text("ST3500630NS".to_owned()));
     for (part, value) in parts {
         table.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let run = case.run(Streams::new(seed, 0), open, Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(seed, 0), Keep::Rows, &Progress::default());
     run.expect("it can run").expect("not cancelled")
 }
 
 /// A file of this text.
-pub(crate) fn file(text: &str) -> Result<Box<dyn BufRead>, String> {
-    Ok(Box::new(Cursor::new(text.to_owned())))
+pub(crate) fn file(text: &str) -> Value {
+    Value::File(Arc::new(Resource::text("file", text)))
 }
 
 /// A file of bytes.
-pub(crate) fn bytes_of(bytes: &[u8]) -> Result<Box<dyn BufRead>, String> {
-    Ok(Box::new(Cursor::new(bytes.to_owned())))
+pub(crate) fn bytes_of(bytes: &[u8]) -> Value {
+    octets(Arc::new(Arc::<[u8]>::from(bytes)))
+}
+
+/// A file of octets.
+pub(crate) fn octets(octets: Arc<dyn Octets>) -> Value {
+    let content = Content::Octets(octets);
+    Value::File(Arc::new(Resource { content, ..Resource::text("file", "") }))
 }
 
 /// A table of settings.

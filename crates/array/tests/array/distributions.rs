@@ -26,18 +26,14 @@ fn case(layout: Value, rate: &str, blocks: i64, more: &[(&str, Value)]) -> Array
     ArrayCase::read_table(&case).unwrap_or_else(|refusal| panic!("{refusal:?}"))
 }
 
-fn no_files(_: &str) -> Result<Box<dyn std::io::BufRead>, String> {
-    Err("there are no files here".to_owned())
-}
-
 /// Holds the simulated shares that are done by some times between those that are known, and says how
 /// far apart the latter are at the most.
 fn between(case: &ArrayCase, what: &str) -> f64 {
-    let known = case.distribution(&no_files).unwrap().unwrap_or_else(|| panic!("{what}: nothing"));
+    let known = case.distribution().unwrap().unwrap_or_else(|| panic!("{what}: nothing"));
     assert!(known.least.is_sorted() && known.most.is_sorted(), "{what}");
     let apart = known.least.iter().zip(&known.most).map(|(low, high)| high - low);
     assert!(apart.clone().all(|apart| apart > -1e-9), "{what}");
-    let run = case.run(Streams::new(41, 0), &no_files, Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(41, 0), Keep::Rows, &Progress::default());
     let sojourns = sojourns(&run.unwrap().unwrap().rows);
     let places = (1..40).map(|part| part * known.times_ps.len() / 80);
     for place in places {
@@ -80,7 +76,7 @@ fn distributions_lie_between_what_is_known() {
 #[test]
 fn there_is_none_where_nothing_is_known() {
     let array = || table(&[("kind", text("raid01")), ("disks", Value::Int(4))]);
-    let none = |case: &ArrayCase| case.distribution(&no_files).unwrap().is_none();
+    let none = |case: &ArrayCase| case.distribution().unwrap().is_none();
     assert!(none(&case(array(), "0.07/ms", 4, &[])), "more comes than is served");
     assert!(none(&case(array(), "0.01/ms", 4, &[("scheduling", text("rpo"))])));
     assert!(none(&case(array(), "0.01/ms", 3, &[("batch", Value::Int(2))])), "bulks of two");

@@ -1,8 +1,8 @@
 //! Simulation against what is known exactly.
 
 use crate::common::{
-    Chances, Records, file, half_width, layout, mean, paper_disk, report, report_with, rows,
-    scenario, simulate, sojourns, table, text, variant,
+    Chances, Records, file, half_width, layout, mean, paper_disk, report, rows, scenario, simulate,
+    sojourns, table, text, variant,
 };
 use sojourn_array::ArrayCase;
 use sojourn_array::Moments;
@@ -434,12 +434,12 @@ fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
     for (servers, rate, known) in cases {
         let disk = table(&[
             ("kind", text("empirical")),
-            ("file", text("times.csv")),
+            ("file", file(&exponential_times())),
             ("servers", Value::Int(servers)),
         ]);
         let workload = workload(rate, 400_000, &[("blocks", Value::Int(1))], &[]);
         let parts = [("disk", disk), ("layout", text("single")), ("workload", workload)];
-        let report = report_with(&parts, 130 + servers as u64, &|_| file(&exponential_times()));
+        let report = report(&parts, 130 + servers as u64);
         expect(&sojourns(&report.rows), known, "M/M/c");
     }
 }
@@ -485,7 +485,7 @@ fn several_servers_give_the_same_rows_event_by_event() {
     let run = |layout: &str, servers: i64, slowdown: f64, how: &str| {
         let disk = table(&[
             ("kind", text("empirical")),
-            ("file", text("times.csv")),
+            ("file", file(&exponential_times())),
             ("servers", Value::Int(servers)),
             ("slowdown", Value::Float(slowdown)),
         ]);
@@ -496,7 +496,7 @@ fn several_servers_give_the_same_rows_event_by_event() {
             ("workload", workload),
             ("engine", text(how)),
         ];
-        report_with(&parts, 140, &|_| file(&exponential_times())).rows
+        rows(&parts, 140)
     };
     let cases = [("raid0", 3, 0.0), ("raid10", 2, 0.0), ("raid5", 4, 0.0), ("raid0", 3, 0.3)];
     for (layout, servers, slowdown) in cases {
@@ -511,26 +511,22 @@ fn accesses_slow_each_other() {
     let run = |how: &str| {
         let disk = table(&[
             ("kind", text("empirical")),
-            ("file", text("disk.csv")),
+            ("file", file("op,service\nread,1ms\n")),
             ("servers", Value::Int(2)),
             ("slowdown", Value::Float(0.5)),
         ]);
-        let workload =
-            table(&[("kind", text("msr")), ("file", text("trace.csv")), ("tick", text("100ns"))]);
+        let trace = file(
+            "0,host,0,Read,0,512,0\n2000,host,0,Read,0,512,0\n5000,host,0,Read,0,512,0\n\
+             17000,host,0,Read,0,512,0\n",
+        );
+        let workload = table(&[("kind", text("msr")), ("file", trace), ("tick", text("100ns"))]);
         let parts = [
             ("disk", disk),
             ("layout", text("single")),
             ("workload", workload),
             ("engine", text(how)),
         ];
-        let open = |name: &str| match name {
-            "disk.csv" => file("op,service\nread,1ms\n"),
-            _ => file(
-                "0,host,0,Read,0,512,0\n2000,host,0,Read,0,512,0\n5000,host,0,Read,0,512,0\n\
-                 17000,host,0,Read,0,512,0\n",
-            ),
-        };
-        sojourns(&report_with(&parts, 1, &open).rows)
+        sojourns(&rows(&parts, 1))
     };
     // The first is alone. The second has it beside itself, 1.5 ms from 0.2 ms on. The third waits
     // until 1 ms and has the second beside itself. The fourth comes when the second ends: of the
@@ -548,13 +544,13 @@ fn parity_on_disks_that_serve_several_at_once() {
     let mean_of = |servers: i64, rate: &str, service: &str| {
         let disk = table(&[
             ("kind", text("empirical")),
-            ("file", text("times.csv")),
+            ("file", file(service)),
             ("servers", Value::Int(servers)),
         ]);
         let more = [("blocks", Value::Int(1)), ("reads", Value::Float(0.0))];
         let workload = workload(rate, 20_000, &more, &[]);
         let parts = [("disk", disk), ("layout", text("raid5")), ("workload", workload)];
-        let report = report_with(&parts, 150, &|_| file(service));
+        let report = report(&parts, 150);
         let utilisation = figure(&report, "disk_utilisation").map(|share| share * 1e9);
         (mean(&sojourns(&report.rows)), utilisation.expect("a share"))
     };

@@ -16,7 +16,7 @@ fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Repo
         ("warmup", Value::Int(0)),
         ("places", text("anywhere")),
     ]);
-    let disk = table(&[("kind", text("empirical")), ("file", text("services.csv"))]);
+    let disk = table(&[("kind", text("empirical")), ("file", file("op,service\nread,1ms"))]);
     let mut parts = Table::default();
     for (part, value) in [("disk", disk), ("layout", layout), ("workload", workload)] {
         parts.set(part, value);
@@ -25,8 +25,7 @@ fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Repo
         parts.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&parts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let open = |_: &str| file("op,service\nread,1ms");
-    let run = case.run(Streams::new(1, 0), &open, Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(1, 0), Keep::Rows, &Progress::default());
     run.unwrap().unwrap()
 }
 

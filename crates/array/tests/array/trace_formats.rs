@@ -1,6 +1,6 @@
 //! Each format of traces, by files counted by hand; how they are packed; and what is no such trace.
 
-use crate::common::{bytes_of, text, variant};
+use crate::common::{bytes_of, file, text, variant};
 use flate2::{Compression, write::GzEncoder};
 use sojourn_array::device::Op;
 use sojourn_array::workload::{Ready, Workload, WorkloadContext};
@@ -11,10 +11,9 @@ use std::io::Write;
 /// A workload on an array of 1 TiB in sectors, with a trace beside the study.
 fn ready(kind: &str, trace: &[u8], settings: &[(&str, Value)]) -> Result<Ready, Refusal> {
     let mut settings = settings.to_vec();
-    settings.push(("file", text("trace")));
+    settings.push(("file", bytes_of(trace)));
     let workload: Workload = variant(kind, &settings);
-    let open = |_: &str| bytes_of(trace);
-    workload.ready(&WorkloadContext { block: 512, blocks: Some(1 << 31), open: &open })
+    workload.ready(&WorkloadContext { block: 512, blocks: Some(1 << 31) })
 }
 
 /// (nanoseconds, whether it reads, first sector, sectors).
@@ -22,7 +21,7 @@ type Line = (u64, bool, u64, u32);
 
 fn list(kind: &str, trace: &[u8], settings: &[(&str, Value)]) -> Vec<Line> {
     let found = ready(kind, trace, settings).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let mut requests = found.requests(Streams::new(1, 0), &|_| bytes_of(trace)).unwrap();
+    let mut requests = found.requests(Streams::new(1, 0)).unwrap();
     let line = |r: sojourn_array::workload::Request| {
         (r.arrived.ps() / 1000, r.op == Op::Read, r.at.unwrap(), r.blocks)
     };
@@ -244,8 +243,7 @@ fn a_trace_has_a_block_of_its_own() {
         (512, 1 << 30, 32768),
     ] {
         let trace = format!("fio version 3 iolog\n0 f read {first} {bytes}\n");
-        let workload: Workload = variant("fio", &[("file", text("trace"))]);
-        let found = workload.block(128 << 10, &|_| bytes_of(trace.as_bytes()));
-        assert_eq!(found.unwrap(), block, "{first} {bytes}");
+        let workload: Workload = variant("fio", &[("file", file(&trace))]);
+        assert_eq!(workload.block(128 << 10).unwrap(), block, "{first} {bytes}");
     }
 }

@@ -1,45 +1,47 @@
 //! Traces, and other requests that are not drawn one by one from a Poisson process.
 
-use crate::common::{file, mean, table, text, variant};
+use crate::common::{bytes_of, file, mean, octets, table, text, variant};
 use sojourn_array::ArrayCase;
 use sojourn_array::device::Op;
 use sojourn_array::workload::{Ready, Request, Workload, WorkloadContext};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
+use sojourn_core::resource::Octets;
 use sojourn_core::{Keep, Progress, Streams};
-use std::cell::Cell;
-use std::io::BufRead;
+use std::io::{BufRead, Cursor};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const BLOCKS: u64 = 1000;
 
 /// A workload on an array of 1000 blocks of 4 KiB, with a trace beside the study.
 fn ready(kind: &str, trace: &str, settings: &[(&str, Value)]) -> Result<Ready, Refusal> {
-    ready_on(BLOCKS, kind, trace, settings)
+    ready_on(BLOCKS, kind, file(trace), settings)
 }
 
 fn ready_on(
     blocks: u64,
     kind: &str,
-    trace: &str,
+    trace: Value,
     settings: &[(&str, Value)],
 ) -> Result<Ready, Refusal> {
     let mut settings = settings.to_vec();
     if kind != "synthetic" {
-        settings.push(("file", text("trace")));
+        settings.push(("file", trace));
     }
     // Their times start at zero, which a FILETIME does not.
     if kind == "msr" {
         settings.push(("tick", text("100ns")));
     }
     let workload: Workload = variant(kind, &settings);
-    workload.ready(&WorkloadContext { block: 4096, blocks: Some(blocks), open: &|_| file(trace) })
+    workload.ready(&WorkloadContext { block: 4096, blocks: Some(blocks) })
 }
 
 /// (microseconds, whether it reads, first block, blocks).
 type Line = (u64, bool, u64, u32);
 
 /// The requests of a trace that is read again.
-fn list(ready: &Ready, trace: &str) -> Vec<Line> {
-    let mut requests = ready.requests(Streams::new(1, 0), &|_| file(trace)).unwrap();
+fn list(ready: &Ready) -> Vec<Line> {
+    let mut requests = ready.requests(Streams::new(1, 0)).unwrap();
     let line = |r: Request| (r.arrived.ps() / 1_000_000, r.op == Op::Read, r.at.unwrap(), r.blocks);
     let list: Vec<Line> = (&mut requests).map(line).collect();
     requests.finish().unwrap();
@@ -59,7 +61,7 @@ fn fio_logs_of_both_versions() {
         1700 /dev/sda read 4096 0\n1400 /dev/sda read 40960 1\n9000 /dev/sda close\n";
     let known = [(0, true, 0, 1), (400, true, 10, 1), (500, false, 1, 3)];
     let found = ready("fio", three, &[]).unwrap();
-    assert_eq!(list(&found, three), known);
+    assert_eq!(list(&found), known);
     for (name, count) in [
         ("trace_lines", 9),
         ("trace_other_actions", 1),
@@ -78,12 +80,12 @@ fn fio_logs_of_both_versions() {
     assert_eq!(note(&found, "trace"), text(said));
     let two = "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf wait 400 0\nf read 40960 1\n\
         f wait 100 0\nf write 6144 8192\nf close\n";
-    assert_eq!(list(&ready("fio", two, &[]).unwrap(), two), known);
+    assert_eq!(list(&ready("fio", two, &[]).unwrap()), known);
     // In milliseconds, twice as fast, the first two requests.
     let settings =
         [("tick", text("1ms")), ("speed", Value::Float(2.0)), ("requests", Value::Int(2))];
     let found = ready("fio", three, &settings).unwrap();
-    assert_eq!(list(&found, three), [(0, true, 0, 1), (200_000, true, 10, 1)]);
+    assert_eq!(list(&found), [(0, true, 0, 1), (200_000, true, 10, 1)]);
 }
 
 #[test]
@@ -96,14 +98,14 @@ fn events_of_blkparse() {
         8,0    0        6     3.0         0    Q   DS 8 + 16 [fstrim]\n\
         CPU3 (8,0):\n Reads Queued:           1,        4KiB\n";
     let found = ready("blkparse", trace, &[("device", text("8,0"))]).unwrap();
-    assert_eq!(list(&found, trace), [(0, true, 2, 1), (1_000_000, false, 1, 2)]);
+    assert_eq!(list(&found), [(0, true, 2, 1), (1_000_000, false, 1, 2)]);
     assert_eq!(note(&found, "trace_length_ps"), Value::Int(1_000_000_250_000));
     assert_eq!(note(&found, "trace_lines_of_other_devices"), Value::Int(1));
     assert_eq!(note(&found, "trace_discards"), Value::Int(1));
     assert_eq!(note(&found, "trace_other_actions"), Value::Int(0));
     assert_eq!(note(&found, "trace_requests_without_length"), Value::Int(1));
     let issued = [("device", text("8,0")), ("action", text("D"))];
-    assert_eq!(list(&ready("blkparse", trace, &issued).unwrap(), trace), [(0, true, 2, 1)]);
+    assert_eq!(list(&ready("blkparse", trace, &issued).unwrap()), [(0, true, 2, 1)]);
     assert!(ready("blkparse", trace, &[]).is_err(), "two devices, and none is chosen");
     let letters = "8,0 0 4 1.000000002\u{e9}\u{e9} 0 Q R 8 + 16 [cat]\n";
     assert!(ready("blkparse", letters, &[]).is_err());
@@ -117,17 +119,17 @@ fn the_ticks_of_windows_and_the_end_of_the_array() {
     assert!(ready("msr", trace, &[]).is_err(), "beyond the array");
     // 7014609920 bytes are 1712551.25 blocks: from 551 of the array's thousand on.
     let wrapped = ready("msr", trace, &[("beyond", text("wrap"))]).unwrap();
-    assert_eq!(list(&wrapped, trace), [(0, true, 551, 7), (1_000_000, false, 1, 1)]);
+    assert_eq!(list(&wrapped), [(0, true, 551, 7), (1_000_000, false, 1, 1)]);
     assert_eq!(note(&wrapped, "trace_requests_beyond_array"), Value::Int(1));
     let said =
         "1 request beyond the array wrapped, 25.088KB rounded out to 32.768KB by blocks of 4KiB";
     assert_eq!(note(&wrapped, "trace"), text(said));
     let dropped = ready("msr", trace, &[("beyond", text("drop"))]).unwrap();
-    assert_eq!(list(&dropped, trace).len(), 1);
+    assert_eq!(list(&dropped).len(), 1);
     // One that would go over the end is moved back before it.
     let last = "1,h,0,Read,4091904,8192,1\n";
     let wrapped = ready("msr", last, &[("beyond", text("wrap"))]).unwrap();
-    assert_eq!(list(&wrapped, last), [(0, true, 998, 2)]);
+    assert_eq!(list(&wrapped), [(0, true, 998, 2)]);
     let kept = ready("msr", trace, &[("beyond", text("wrap")), ("warmup", Value::Int(1))]).unwrap();
     assert_eq!((kept.numbers.warmup, kept.numbers.requests), (1, 1));
 }
@@ -152,11 +154,8 @@ fn what_is_no_trace_is_refused_by_its_line() {
         let found = refused(ready("msr", trace, &[]));
         assert!(found.contains(said), "{found}");
     }
-    let settings = [("file", text("trace")), ("tick", text("100ns"))];
-    let workload: Workload = variant("msr", &settings);
-    let open = |_: &str| Ok(Box::new(&b"1,h,0,Read,0,4096,1\n\xff\n"[..]) as Box<dyn BufRead>);
-    let found =
-        refused(workload.ready(&WorkloadContext { block: 4096, blocks: Some(9), open: &open }));
+    let letters = bytes_of(b"1,h,0,Read,0,4096,1\n\xff\n");
+    let found = refused(ready_on(9, "msr", letters, &[]));
     assert_eq!(found, "UTF-8 text, but its line 2 is none");
 }
 
@@ -182,7 +181,7 @@ fn late_requests_are_put_where_they_belong() {
     let zero = sorted[0].0;
     let expected: Vec<Line> =
         sorted.iter().map(|&(at, i)| ((at - zero) / 10, true, i as u64 % 1000, 1)).collect();
-    assert_eq!(list(&found, &text), expected);
+    assert_eq!(list(&found), expected);
     let inversions = |i: usize| late[..i].iter().filter(|&&at| at > late[i]).count();
     let furthest = (0..late.len()).map(inversions).max().unwrap();
     assert_eq!(note(&found, "trace_furthest_out_of_order"), Value::Int(furthest as i64));
@@ -191,9 +190,23 @@ fn late_requests_are_put_where_they_belong() {
     let text = trace(&mut (1..=most).chain([0]));
     let found = ready("msr", &text, &[]).unwrap();
     assert_eq!(note(&found, "trace_furthest_out_of_order"), Value::Int(most as i64));
-    assert_eq!(list(&found, &text).len() as u64, most + 1);
+    assert_eq!(list(&found).len() as u64, most + 1);
     let found = refused(ready("msr", &trace(&mut (1..=most + 1).chain([0])), &[]));
     assert!(found.contains("its line 65538 comes later than that: it has to be sorted"), "{found}");
+}
+
+/// What a trace holds each time that it is read, and how often it was.
+#[derive(Debug)]
+struct Changing(Vec<String>, AtomicUsize);
+
+impl Octets for Changing {
+    fn reader(&self) -> Box<dyn BufRead> {
+        Box::new(Cursor::new(self.0[self.1.fetch_add(1, Relaxed)].clone()))
+    }
+}
+
+fn changing(texts: Vec<String>) -> Value {
+    octets(Arc::new(Changing(texts, AtomicUsize::new(0))))
 }
 
 /// A trace that is another when it is replayed than when it was checked gives no rows.
@@ -202,8 +215,9 @@ fn a_trace_that_changes_is_refused() {
     let line = |i: u64| format!("{i},h,0,Read,{},4096,1\n", i * 4096);
     let trace: String = (0..200).map(line).collect();
     let changed = |to: &str| {
-        let found = ready("msr", &trace, &[]).unwrap();
-        let mut requests = found.requests(Streams::new(1, 0), &|_| file(to)).unwrap();
+        let texts = changing(vec![trace.clone(), to.to_owned()]);
+        let found = ready_on(BLOCKS, "msr", texts, &[]).unwrap();
+        let mut requests = found.requests(Streams::new(1, 0)).unwrap();
         (&mut requests).for_each(drop);
         requests.finish().map_err(|refusal| refusal.expected)
     };
@@ -222,31 +236,27 @@ fn a_trace_that_changes_is_refused() {
     assert!(broken.starts_with(&format!("{expected} (expected a trace, but its line 151")));
     // What comes behind the requests that are asked for does not matter.
     let settings = [("requests", Value::Int(100))];
-    let found = ready("msr", &trace, &settings).unwrap();
-    let longer = format!("{trace}nothing\n");
-    assert_eq!(list(&found, &longer).len(), 100);
+    let texts = changing(vec![trace.clone(), format!("{trace}nothing\n")]);
+    let found = ready_on(BLOCKS, "msr", texts, &settings).unwrap();
+    assert_eq!(list(&found).len(), 100);
 }
 
 /// The same where a case is run: no rows, and the file is named.
 #[test]
 fn a_run_of_a_trace_that_changes_has_no_rows() {
     let trace = |last: u64| format!("0,h,0,Read,0,4096,1\n{last},h,0,Write,4096,4096,1\n");
-    let workload =
-        table(&[("kind", text("msr")), ("file", text("trace")), ("tick", text("100ns"))]);
-    let mut case = Table::default();
-    for (part, value) in
-        [("disk", text("HP97560")), ("layout", text("single")), ("workload", workload)]
-    {
-        case.set(part, value);
-    }
-    let case = ArrayCase::read_table(&case).unwrap();
     let run = |change: bool| {
-        let opened = Cell::new(0);
-        let open = |_: &str| {
-            opened.set(opened.get() + 1);
-            file(&trace(if change { opened.get() } else { 1 }))
-        };
-        case.run(Streams::new(1, 0), &open, Keep::Rows, &Progress::default())
+        let texts = (1..9).map(|nth| trace(if change { nth } else { 1 })).collect();
+        let workload =
+            table(&[("kind", text("msr")), ("file", changing(texts)), ("tick", text("100ns"))]);
+        let mut case = Table::default();
+        for (part, value) in
+            [("disk", text("HP97560")), ("layout", text("single")), ("workload", workload)]
+        {
+            case.set(part, value);
+        }
+        let case = ArrayCase::read_table(&case).unwrap();
+        case.run(Streams::new(1, 0), Keep::Rows, &Progress::default())
     };
     assert_eq!(run(false).unwrap().unwrap().rows.ints("arrived_ps"), [0, 100_000]);
     let refusal = run(true).err().unwrap();
@@ -257,8 +267,8 @@ fn synthetic(room: u64, places: Value, count: u32) -> Vec<(u64, u32)> {
     let arrivals = table(&[("kind", text("poisson")), ("rate", text("1/s"))]);
     let sizes = table(&[("kind", text("geometric")), ("mean", Value::Float(2.0))]);
     let settings = [("arrivals", arrivals), ("blocks", sizes), ("places", places)];
-    let found = ready_on(room, "synthetic", "", &settings).unwrap();
-    let requests = found.requests(Streams::new(3, 0), &|_| file("")).unwrap().take(count as usize);
+    let found = ready_on(room, "synthetic", file(""), &settings).unwrap();
+    let requests = found.requests(Streams::new(3, 0)).unwrap().take(count as usize);
     requests.map(|request| (request.at.unwrap(), request.blocks)).collect()
 }
 
@@ -322,7 +332,7 @@ fn bursts_have_their_moments() {
     let found = ready("synthetic", "", &settings).unwrap();
     let (window, windows) = (200.0, 5000);
     let mut counts = vec![0.0; windows];
-    for request in found.requests(Streams::new(5, 0), &|_| file("")).unwrap() {
+    for request in found.requests(Streams::new(5, 0)).unwrap() {
         match counts.get_mut((request.arrived.seconds() / window) as usize) {
             Some(count) => *count += 1.0,
             None => break,
@@ -345,10 +355,10 @@ fn places_of_a_trace_are_looked_at_where_a_disk_can() {
     let lines = (0..400).map(|n| format!("{},h,0,Read,{},65536,0\n", n * 300_000, n * 65_536));
     let trace: String = lines.collect();
     let run = |disk: Value, more: &[(&str, Value)]| {
-        let workload = [("kind", text("msr")), ("file", text("trace")), ("tick", text("100ns"))];
+        let workload = [("kind", text("msr")), ("file", file(&trace)), ("tick", text("100ns"))];
         let parts = [("disk", disk), ("layout", text("single")), ("workload", table(&workload))];
         let parts = [&parts[..], more].concat();
-        let report = crate::common::report_with(&parts, 1, &|_| file(&trace));
+        let report = crate::common::report(&parts, 1);
         let unseen = report.totals.iter().any(|(name, _)| name == "places_unseen");
         (mean(&crate::common::sojourns(&report.rows)), unseen)
     };

@@ -1,6 +1,6 @@
 //! How a study names a class, and what is common to all kinds of them.
 
-use sojourn_core::parameters::Check;
+use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::resource::FileName;
 use sojourn_core::{nested, parameters};
 use std::any::Any;
@@ -56,6 +56,17 @@ nested!(CodeFile);
 impl Check for CodeFile {}
 
 impl CodeFile {
+    /// Refuses a file in which no class of the kind `C` was handed in. One that was not handed in yet is none.
+    pub(crate) fn check_kind<C: ?Sized>(&self) -> Result<(), Refusal>
+    where
+        Arc<C>: Any,
+    {
+        match self.file.is_there() {
+            true => self.file.object::<Arc<C>>().map(drop).map_err(|refusal| refusal.under("file")),
+            false => Ok(()),
+        }
+    }
+
     /// The class, of the kind `C`. Panics where none was handed in: no case is made of such a study.
     pub(crate) fn class<C: ?Sized>(&self) -> &Arc<C>
     where

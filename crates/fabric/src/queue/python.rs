@@ -29,6 +29,7 @@ parameters! {
 
 impl Check for PythonQueue {
     fn check(&self) -> Result<(), Refusal> {
+        self.code.check_kind::<dyn QueueClass>()?;
         check_buffer(self.buffer)
     }
 }

@@ -3,10 +3,11 @@
 use crate::common::*;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_core::resource::{FileName, NameOrFile, Resource, no_tables};
 use sojourn_core::{Bytes, Streams, Time};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::workload::{
-    Arrivals, CsvError, Permutation, Poisson, Workload, WorkloadContext, parse_flows,
+    Arrivals, Csv, CsvError, Permutation, Poisson, Workload, WorkloadContext, parse_flows,
 };
 use sojourn_fabric::{Flow, Packets};
 use sojourn_properties::cases;
@@ -14,14 +15,10 @@ use sojourn_properties::cases;
 /// The flows of `workload` on `topology`, or why not.
 fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Vec<Flow>, Refusal> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
-    let read = |name: &str| match name {
-        "sizes.txt" => Ok("1000 0.5\n2000 1\n".to_owned()),
-        "bad.txt" => Ok("1000 0.5\n2000 0.4\n".to_owned()),
-        _ => Err("there is no such file".to_owned()),
-    };
-    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read, tell: &|_| {} };
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, tables: &no_tables, tell: &|_| {} };
     let flows = workload.draw(&context, streams)?.flows;
-    assert_eq!(workload.count(&context, 0), Ok(flows.len()));
+    assert_eq!(workload.count(&context, streams, 0), Ok(flows.len()));
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     Ok(flows)
 }
@@ -66,8 +63,8 @@ fn another_seed_or_replication_is_another_run() {
     let run = |seed, replication| {
         let mut lab = Lab::new(fat_tree(4), known("MinTCP+pFabric"));
         lab.streams = Streams::new(seed, replication);
-        let sizes = "homa-w3".to_owned();
-        Run::of(&lab.ready(Arrivals::Poisson(Poisson { sizes, ..poisson(100, 0.5) }).into(), ""))
+        let sizes = NameOrFile("homa-w3".into());
+        Run::of(&lab.ready(Arrivals::Poisson(Poisson { sizes, ..poisson(100, 0.5) }).into()))
     };
     assert_eq!(run(1, 0), run(1, 0));
     assert_ne!(run(1, 0).fcts(), run(2, 0).fcts());
@@ -76,20 +73,23 @@ fn another_seed_or_replication_is_another_run() {
 
 #[test]
 fn sizes_can_come_from_a_file() {
-    let from = |sizes: &str| {
-        let sizes = sizes.to_owned();
+    let from = |sizes: FileName| {
+        let sizes = NameOrFile(sizes);
         let workload = Workload::from(Arrivals::Poisson(Poisson { sizes, ..poisson(50, 0.5) }));
         draw(&fat_tree(4), &workload, Streams::new(1, 0))
     };
-    assert!(from("sizes.txt").expect("a table").iter().all(|flow| flow.bytes <= 2000));
+    let text = |text| FileName::from(Resource::text("sizes.txt", text));
+    let good = from(text("1000 0.5\n2000 1\n")).expect("a table");
+    assert!(good.iter().all(|flow| flow.bytes <= 2000));
     let refused = |sizes| {
-        let refusal = from(sizes).expect_err(sizes);
+        let refusal = from(sizes).expect_err("no table");
         assert_eq!(refusal.path, ["sizes"]);
         refusal
     };
-    assert_eq!(refused("other.txt").expected, "a file to read: there is no such file");
-    assert!(refused("bad.txt").expected.contains("line 2"), "{:?}", refused("bad.txt"));
-    assert!(refused("webserch").names.contains(&"websearch".to_owned()));
+    assert_eq!(refused("other.txt".into()).expected, "a file that was handed in with the study");
+    let bad = refused(text("1000 0.5\n2000 0.4\n"));
+    assert!(bad.expected.contains("line 2"), "{bad:?}");
+    assert!(refused("webserch".into()).names.contains(&"websearch".to_owned()));
 }
 
 /// Every host sends and every host is sent to, none by itself; Sattolo's shuffle gives each of
@@ -187,15 +187,15 @@ proptest! {
 /// The file's own name and what is wrong with it reach the study's message.
 #[test]
 fn a_missing_or_bad_file_is_refused_by_its_key() {
-    let case = Lab::new(single_switch(2), known("DCTCP")).case(listed());
-    let refused = |answer: Result<String, String>| {
-        case.ready(Streams::new(1, 0), &|_| answer.clone()).expect_err("no such case")
+    let lab = Lab::new(single_switch(2), known("DCTCP"));
+    let refused = |workload: Workload| {
+        lab.case(workload).ready(lab.streams, &no_tables).expect_err("no such case")
     };
-    let missing = refused(Err("there is no such file".to_owned()));
+    let missing = refused(Arrivals::Csv(Csv { file: "flows.csv".into() }).into());
     assert_eq!(missing.path, ["workload", "file"]);
     assert_eq!(missing.given, Some(Value::Text("flows.csv".to_owned())));
-    assert_eq!(missing.expected, "a file to read: there is no such file");
-    let bad = refused(Ok("src,dst,size_bytes,arrival\n0,2,1,0ps\n".to_owned()));
+    assert_eq!(missing.expected, "a file that was handed in with the study");
+    let bad = refused(listed("src,dst,size_bytes,arrival\n0,2,1,0ps\n"));
     assert_eq!(bad.path, ["workload", "file"]);
     let expected = "a list of flows, but in its line 2: dst \"2\", expected a host from 0 to 1";
     assert_eq!(bad.expected, expected);

@@ -2,6 +2,7 @@
 
 use crate::common::{FULL, Lab, Run, drop_tail, gbps, known, leaf_spine, new_reno, scheme};
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_core::resource::no_tables;
 use sojourn_core::{Bytes, Span, Time};
 use sojourn_fabric::queue::{Ecn, QueueKind};
 use sojourn_fabric::topology::{SingleSwitch, Topology};
@@ -27,7 +28,7 @@ fn bulk(pattern: Pattern, parallel: u32) -> Bulk {
 }
 
 fn run(lab: &Lab, bulk: Bulk) -> Run {
-    Run::of(&lab.ready(Arrivals::Bulk(bulk).into(), ""))
+    Run::of(&lab.ready(Arrivals::Bulk(bulk).into()))
 }
 
 /// NewReno over drop-tail ports that can hold everything.
@@ -246,11 +247,10 @@ fn bulk_flows_can_be_a_background() {
     };
     let behind = || -> Workload { Arrivals::Bulk(bulk(Pattern::Halves, 1)).into() };
     let both = FabricCase { background: Some(behind()), ..lab.case(poisson()) };
-    let nothing = |_: &str| Err("no files".to_owned());
-    assert_eq!(both.count(&nothing, &|_| {}), Ok(204));
-    let both = Run::of(&both.ready(lab.streams, &nothing).expect("a case"));
+    assert_eq!(both.count(lab.streams, &no_tables, &|_| {}), Ok(204));
+    let both = Run::of(&both.ready(lab.streams, &no_tables).expect("a case"));
     let alone = run(&lab, bulk(Pattern::Halves, 1));
-    let plain = Run::of(&lab.ready(poisson(), ""));
+    let plain = Run::of(&lab.ready(poisson()));
     for (kind, part, other) in [("flow", "workload", &plain), ("bulk", "background", &alone)] {
         let rows: Vec<usize> = (0..204).filter(|&row| both.names("kind")[row] == kind).collect();
         assert!(rows.iter().all(|&row| both.names("part")[row] == part));
@@ -271,7 +271,7 @@ fn two_workloads_of_a_kind_have_streams_of_their_own() {
     let bulk = || -> Workload { Arrivals::Bulk(bulk(Pattern::ToLast, 1)).into() };
     let twice = FabricCase { background: Some(bulk()), ..lab.case(bulk()) };
     let twice = Run::of(&twice.ready(lab.streams, &|_| unreachable!()).expect("a case"));
-    let alone = Run::of(&lab.ready(bulk(), ""));
+    let alone = Run::of(&lab.ready(bulk()));
     let starts = |part: &str| -> Vec<i64> {
         let parts = twice.names("part");
         let rows = (0..16).filter(|&row| parts[row] == part);

@@ -1,6 +1,7 @@
 //! Builds small fabrics, runs flows over them, and reads what came out.
 
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
+use sojourn_core::resource::{Resource, no_tables};
 use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
@@ -69,14 +70,14 @@ impl Lab {
         }
     }
 
-    /// The flows of `workload`, drawn; a file that it names has the text `csv`.
-    pub(crate) fn ready(&self, workload: Workload, csv: &str) -> Ready {
-        self.case(workload).ready(self.streams, &|_| Ok(csv.to_owned())).expect("the case can run")
+    /// The flows of `workload`, drawn.
+    pub(crate) fn ready(&self, workload: Workload) -> Ready {
+        self.case(workload).ready(self.streams, &no_tables).expect("the case can run")
     }
 
     /// Runs `flows`, in order of arrival, to the end.
     pub(crate) fn run(&self, flows: &[Flow]) -> Run {
-        Run::of(&self.ready(listed(), &csv(flows)))
+        Run::of(&self.ready(listed(&csv(flows))))
     }
 }
 
@@ -152,9 +153,9 @@ pub(crate) fn flow(from: u16, to: u16, bytes: u64, ps: u64) -> Flow {
     Flow::new(from, to, bytes, Time::from_ps(ps))
 }
 
-/// The workload that reads its flows from the text of [`csv`].
-pub(crate) fn listed() -> Workload {
-    Arrivals::Csv(Csv { file: "flows.csv".to_owned() }).into()
+/// The workload that reads its flows from a text as [`csv`] gives it.
+pub(crate) fn listed(csv: &str) -> Workload {
+    Arrivals::Csv(Csv { file: Resource::text("flows.csv", csv).into() }).into()
 }
 
 /// `flows` as a file lists them.

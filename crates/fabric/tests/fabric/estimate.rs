@@ -3,6 +3,7 @@
 use crate::common::*;
 use proptest::prelude::*;
 use sojourn_core::parameters::defaults;
+use sojourn_core::resource::no_tables;
 use sojourn_core::{Keep, Span, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::estimate::{Access, Draws, Settings};
@@ -17,11 +18,9 @@ fn hashed(name: &str) -> PacketScheme {
 }
 
 fn decomposed(lab: &Lab, flows: &[Flow], settings: &Settings) -> Decomposition {
-    let text = csv(flows);
-    let case = lab.case(listed());
-    let read = |_: &str| Ok(text.clone());
-    case.check_estimable(&read).expect("it can be estimated");
-    Decomposition::new(&case, settings, lab.streams, &read).expect("it can run")
+    let case = lab.case(listed(&csv(flows)));
+    case.check_estimable(lab.streams, &no_tables).expect("it can be estimated");
+    Decomposition::new(&case, settings, lab.streams, &no_tables).expect("it can run")
 }
 
 fn times(decomposed: &Decomposition) -> Vec<LinkTimes> {
@@ -223,13 +222,12 @@ fn an_estimate_is_of_the_flows_that_are_simulated() {
     let poisson = Poisson { flows: count(300), load: 0.5, pairs: Pairs::Any, ..all_sizes() };
     let workload = sojourn_fabric::workload::Arrivals::Poisson(poisson).into();
     let case = lab.case(workload);
-    let read = |_: &str| Err("there is no file".to_owned());
     let estimate = || {
-        let decomposed = Decomposition::new(&case, &defaults(), lab.streams, &read).unwrap();
+        let decomposed = Decomposition::new(&case, &defaults(), lab.streams, &no_tables).unwrap();
         decomposed.combine(&times(&decomposed)).unwrap()
     };
-    let whole =
-        case.ready(lab.streams, &read).unwrap().run(Keep::Rows, 1, &Progress::default()).unwrap();
+    let ready = case.ready(lab.streams, &no_tables).unwrap();
+    let whole = ready.run(Keep::Rows, 1, &Progress::default()).unwrap();
     let report = estimate();
     for column in ["size_bytes", "arrived_ps", "ideal_ps", "src", "dst"] {
         assert_eq!(report.rows.ints(column), whole.rows.ints(column), "{column}");

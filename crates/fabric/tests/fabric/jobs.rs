@@ -4,6 +4,7 @@
 use crate::common::*;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, defaults};
+use sojourn_core::resource::no_tables;
 use sojourn_core::{Bytes, Frequency, Keep, Rate, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::estimate::Settings;
@@ -31,7 +32,7 @@ fn a_message_begins_when_all_that_it_waits_for_have_come() {
                 c,a;b,5us,x,1,3,1460,\n\
                 a,,,x,0,1,1460,0s\n\
                 b,,,x,2,1,1460,0s\n";
-    let run = Run::of(&switch(4).ready(listed(), text));
+    let run = Run::of(&switch(4).ready(listed(text)));
     let of = |column: &str| run.rows.ints(column).to_vec();
     assert_eq!(run.names("kind"), ["flow", "flow", "flow", "flow", "job"]);
     assert_eq!(of("arrived_ps"), [0, 0, 10_600_000, 15_000_000, 0]);
@@ -57,7 +58,7 @@ fn arrivals_and_links_bound_a_job() {
                 1,0,1460,0s,,other\n\
                 2,0,1460,0s,,other\n\
                 3,0,1460,0s,,other\n";
-    let run = Run::of(&switch(4).ready(listed(), text));
+    let run = Run::of(&switch(4).ready(listed(text)));
     let of = |column: &str| run.rows.ints(column).to_vec();
     assert_eq!(of("arrived_ps")[5..7], [30_000_000, 34_400_000]);
     // The jobs by their soonest begin: other, and late and next after 30 us.
@@ -74,7 +75,7 @@ fn what_never_begins_is_unfinished() {
     let text = "src,dst,size_bytes,arrival,after,delay,job\n\
                 0,1,1460,0s,,,\n1,2,1460,,0,10us,x\n2,0,1460,,1,10us,x\n";
     let lab = Lab { drain: Span::from_us(5), ..switch(3) };
-    let run = Run::of(&lab.ready(listed(), text));
+    let run = Run::of(&lab.ready(listed(text)));
     // The last message may begin after 20 us: the run goes on for 5 us more.
     assert_eq!(run.rows.ints("finished_ps"), [4_400_000, 18_800_000, -1, -1]);
     assert_eq!(run.rows.ints("started_ps"), [0, 14_400_000, -1, 14_400_000]);
@@ -94,7 +95,7 @@ fn queries_are_graphs_of_messages() {
         rate: Frequency::new(20_000.0).expect("above zero"),
         ..defaults()
     };
-    let asked = Run::of(&lab.ready(Arrivals::Query(queries.clone()).into(), ""));
+    let asked = Run::of(&lab.ready(Arrivals::Query(queries.clone()).into()));
     let answers = |column: &str| asked.rows.ints(column)[40..].to_vec();
     let mut text = "id,after,job,src,dst,size_bytes,arrival\n".to_owned();
     for answer in 0..answers("job").len() {
@@ -104,7 +105,7 @@ fn queries_are_graphs_of_messages() {
         text += &format!("{answer},,{query},{client},{server},100,{asked}\n");
         text += &format!(",{answer},{query},{server},{client},20000,{asked}\n");
     }
-    let listed = Run::of(&lab.ready(listed(), &text));
+    let listed = Run::of(&lab.ready(listed(&text)));
     assert_eq!(listed.rows.ints("finished_ps")[200..400], answers("finished_ps"));
     assert_eq!(listed.rows.ints("started_ps")[200..400], answers("started_ps"));
     assert_eq!(listed.rows.ints("finished_ps")[400..], asked.rows.ints("finished_ps")[..40]);
@@ -175,7 +176,7 @@ proptest! {
         let mut lab = Lab::new(Topology::LeafSpine(spine), known(name));
         (lab.completion, lab.streams) = (Completion::Receiver, Streams::new(seed, 0));
         let (text, graph) = written(&messages, 6);
-        let ready = lab.ready(listed(), &text);
+        let ready = lab.ready(listed(&text));
         let run = Run::of(&ready);
         let on_threads = ready.run(Keep::Rows, 3, &Progress::default()).expect("not cancelled");
         prop_assert_eq!(&on_threads.rows, &run.rows);
@@ -214,7 +215,7 @@ fn an_all_reduce_takes_its_steps() {
             compute: Span::from_us(50),
             reduce: Span::from_ns(reduce),
         };
-        let ready = switch(6).ready(Arrivals::Training(training).into(), "");
+        let ready = switch(6).ready(Arrivals::Training(training).into());
         let run = Run::of(&ready);
         let adding = (steps / 2) * reduce;
         let acks = if reduce > 0 { steps / 2 - 1 } else { steps - 1 };
@@ -235,7 +236,7 @@ fn an_all_reduce_takes_its_steps() {
 fn every_chunk_goes_around() {
     let size = 4 * 1000 + 3;
     let training = Training { iterations: count(1), size: Bytes(size), ..defaults() };
-    let run = Run::of(&switch(4).ready(Arrivals::Training(training).into(), ""));
+    let run = Run::of(&switch(4).ready(Arrivals::Training(training).into()));
     let (sizes, hosts) = (run.rows.ints("size_bytes"), run.rows.ints("src"));
     for host in 0..4 {
         let sent: Vec<i64> =
@@ -257,13 +258,12 @@ fn ideal(workload: Arrivals) -> FabricCase {
 fn arrival_times_have_to_be_known_to_the_ideal_and_to_estimates() {
     let waits = "src,dst,size_bytes,arrival,after\n0,1,5,0s,\n1,2,5,,0\n";
     let jobs = "src,dst,size_bytes,arrival,job\n0,1,1460,0s,x\n1,2,1460,0s,x\n";
-    let Arrivals::Csv(csv) = listed().arrivals else { unreachable!("a list") };
-    let read = |text: &'static str| move |_: &str| Ok(text.to_owned());
-    let case = ideal(Arrivals::Csv(csv));
-    let refusal = case.count(&read(waits), &|_| {}).expect_err("a flow waits");
+    let streams = Streams::new(1, 0);
+    let case = ideal(listed(waits).arrivals);
+    let refusal = case.count(streams, &no_tables, &|_| {}).expect_err("a flow waits");
     assert_eq!(refusal.path, ["workload", "file"]);
     assert_eq!(refusal.expected, "flows none of which waits for another, for the scheme Ideal");
-    let ready = case.ready(Streams::new(1, 0), &read(jobs)).expect("a case");
+    let ready = ideal(listed(jobs).arrivals).ready(streams, &no_tables).expect("a case");
     assert_eq!(Run::of(&ready).names("kind"), ["flow", "flow", "job"]);
     let training = ideal(Arrivals::Training(defaults()));
     let refusal = FabricCase::read_table(&training.write_table()).expect_err("chunks wait");
@@ -271,12 +271,13 @@ fn arrival_times_have_to_be_known_to_the_ideal_and_to_estimates() {
 
     let hashed = PacketScheme { balance: Balance::Ecmp, ..known("DCTCP") };
     let lab = Lab { completion: Completion::Receiver, ..Lab::new(single_switch(4), hashed) };
-    let case = lab.case(listed());
-    let refusal = case.check_estimable(&read(waits)).expect_err("a flow waits");
+    let case = lab.case(listed(waits));
+    let refusal = case.check_estimable(streams, &no_tables).expect_err("a flow waits");
     assert_eq!(refusal.expected, "flows none of which waits for another, to estimate");
-    case.check_estimable(&read(jobs)).expect("known arrivals");
+    let case = lab.case(listed(jobs));
+    case.check_estimable(streams, &no_tables).expect("known arrivals");
     let settings: Settings = defaults();
-    let whole = Decomposition::new(&case, &settings, lab.streams, &read(jobs)).expect("flows");
+    let whole = Decomposition::new(&case, &settings, lab.streams, &no_tables).expect("flows");
     let times: Vec<_> = whole
         .links()
         .into_iter()
@@ -330,7 +331,7 @@ fn the_longest_chains_have_no_ideal() {
     let rate = Rate::new(2_100_000).expect("a rate");
     let topology = Topology::SingleSwitch(SingleSwitch { hosts: 2, rate, ..defaults() });
     let lab = Lab { drain: Span::from_us(1), ..Lab::new(topology, known("DCTCP")) };
-    let run = Run::of(&lab.ready(listed(), &text));
+    let run = Run::of(&lab.ready(listed(&text)));
     assert_eq!(run.rows.ints("ideal_ps")[8], -1);
     assert!(run.rows.ints("ideal_ps")[..8].iter().all(|ideal| *ideal > 0));
     assert_eq!(run.rows.ints("finished_ps"), [-1; 9]);

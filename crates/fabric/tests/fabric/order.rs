@@ -235,7 +235,7 @@ fn large_switches_give_the_same_rows_on_two_threads() {
     let fabric = Topology::LeafSpine(leaf_spine(2, 300, 40, 2));
     let flows: Vec<Flow> =
         (0..600).map(|from| flow(from, (from * 7 + 301) % 600, 20 * FULL, 0)).collect();
-    let ready = Lab::new(fabric, known("TCP+DropTail")).ready(listed(), &csv(&flows));
+    let ready = Lab::new(fabric, known("TCP+DropTail")).ready(listed(&csv(&flows)));
     let rows =
         |threads| ready.run(Keep::Rows, threads, &Progress::default()).expect("not cancelled").rows;
     assert_eq!(rows(1), rows(2));

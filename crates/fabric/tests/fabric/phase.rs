@@ -57,7 +57,7 @@ fn permanent_flows_of_equal_hosts_get_as_much() {
                     ..defaults()
                 };
                 let lab = lab(switch, known("DCTCP"), seed);
-                let got = goodputs(&Run::of(&lab.ready(Arrivals::Bulk(bulk).into(), "")));
+                let got = goodputs(&Run::of(&lab.ready(Arrivals::Bulk(bulk).into())));
                 got.iter().copied().fold(0.0, f64::max)
                     / got.iter().copied().fold(f64::MAX, f64::min)
             })
@@ -85,7 +85,7 @@ fn every_host_wins_as_often() {
     for seed in 0..5 {
         let switch = SingleSwitch { hosts: HOSTS as u32 + 1, ..defaults() };
         let scheme = PacketScheme { balance: Balance::Ecmp, ..known("TCP+DropTail") };
-        let run = Run::of(&lab(switch, scheme, seed).ready(listed(), &csv(&flows)));
+        let run = Run::of(&lab(switch, scheme, seed).ready(listed(&csv(&flows))));
         for round in run.fcts().chunks(HOSTS) {
             let mut order: Vec<usize> = (0..HOSTS).collect();
             order.sort_by_key(|&host| round[host]);
@@ -192,7 +192,7 @@ fn runs_of(single: &Single, window: Span, seeds: u64) -> Vec<Run> {
         let packets = Packets { payload: Bytes(1448), header: Bytes(54), ack: Bytes(54) };
         let lab = lab(single.switch.clone(), scheme, seed);
         let lab = Lab { packets, buffer: buffer.clone(), ..lab };
-        Run::of(&lab.ready(Arrivals::Bulk(bulk.clone()).into(), ""))
+        Run::of(&lab.ready(Arrivals::Bulk(bulk.clone()).into()))
     };
     (0..seeds).map(run).collect()
 }

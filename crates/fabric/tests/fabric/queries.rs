@@ -4,6 +4,7 @@ use crate::common::{FULL, Lab, Run, count, drop_tail, known, leaf_spine, new_ren
 use crate::witness::watch;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value, defaults};
+use sojourn_core::resource::{FileName, NameOrFile, Resource, no_tables};
 use sojourn_core::{Bytes, Frequency, Keep, Rate, Rows, Span, Streams};
 use sojourn_fabric::queue::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
@@ -42,7 +43,7 @@ fn a_query_is_done_when_its_last_answer_has_come() {
         size_of: SizeOf::Response,
         ..defaults()
     };
-    let run = Run::of(&Lab::new(switch(4), tcp()).ready(some(queries), ""));
+    let run = Run::of(&Lab::new(switch(4), tcp()).ready(some(queries)));
     assert_eq!(run.names("kind"), [["query"; 5].as_slice(), &["response"; 15]].concat());
     assert_eq!(run.rows.ints("sojourn_ps")[..5], [4_456_000 + 3_600_000 + 1_000_000; 5]);
     // The best possible knows of no ACK of a request.
@@ -70,7 +71,7 @@ fn a_query_is_done_when_its_last_answer_has_come() {
 fn servers_think() {
     let think = Span::from_us(50);
     let queries = Queries { fan_in: FanIn(vec![1]), size: Bytes(FULL), think, ..defaults() };
-    let run = Run::of(&Lab::new(switch(4), tcp()).ready(some(queries), ""));
+    let run = Run::of(&Lab::new(switch(4), tcp()).ready(some(queries)));
     let alone = 2_224_000 + 50_000_000 + 4_400_000;
     let rows = run.rows.ints("sojourn_ps").iter().zip(run.rows.ints("ideal_ps"));
     for (&sojourn, &ideal) in rows {
@@ -126,7 +127,7 @@ proptest! {
             lab.drain = Span::from_us(40);
         }
         let number = queries.queries.get() as usize;
-        let ready = lab.ready(some(queries.clone()), "");
+        let ready = lab.ready(some(queries.clone()));
         let run = Run::of(&ready);
         let of = |column: &str| run.rows.ints(column);
         let rows = of("job").len();
@@ -174,16 +175,12 @@ proptest! {
     }
 }
 
-fn poisson(load: f64, load_of: LoadOf, flows: i64, sizes: &str) -> Poisson {
+fn poisson(load: f64, load_of: LoadOf, flows: i64, sizes: FileName) -> Poisson {
     let mut table = Table::default();
     table.set("load", Value::Float(load));
     table.set("flows", Value::Int(flows));
-    table.set("sizes", Value::Text(sizes.to_owned()));
-    Poisson { load_of, ..Poisson::read_table(&table).expect("a workload") }
-}
-
-fn no_files(_: &str) -> Result<String, String> {
-    Err("no files".to_owned())
+    let sizes = NameOrFile(sizes);
+    Poisson { load_of, sizes, ..Poisson::read_table(&table).expect("a workload") }
 }
 
 /// Arrivals, pairs and sizes of the background are the same with queries and without.
@@ -191,7 +188,7 @@ fn no_files(_: &str) -> Result<String, String> {
 fn queries_leave_the_background_alone() {
     let lab = Lab::new(Topology::LeafSpine(leaf_spine(3, 4, 2, 1)), known("DCTCP"));
     let files = || -> Workload {
-        Arrivals::Poisson(poisson(0.4, LoadOf::Servers, 300, "websearch")).into()
+        Arrivals::Poisson(poisson(0.4, LoadOf::Servers, 300, "websearch".into())).into()
     };
     let asked = Queries {
         queries: count(50),
@@ -200,10 +197,10 @@ fn queries_leave_the_background_alone() {
         ..defaults()
     };
     let beside = FabricCase { background: Some(files()), ..lab.case(some(asked.clone())) };
-    assert_eq!(beside.count(&no_files, &|_| {}), Ok(300 + 50 + 400));
-    let beside = Run::of(&beside.ready(lab.streams, &no_files).expect("a case"));
-    let plain = Run::of(&lab.ready(files(), ""));
-    let queries = Run::of(&lab.ready(some(asked), ""));
+    assert_eq!(beside.count(lab.streams, &no_tables, &|_| {}), Ok(300 + 50 + 400));
+    let beside = Run::of(&beside.ready(lab.streams, &no_tables).expect("a case"));
+    let plain = Run::of(&lab.ready(files()));
+    let queries = Run::of(&lab.ready(some(asked)));
     for column in ["job", "size_bytes", "arrived_ps", "src", "dst", "ideal_ps"] {
         assert_eq!(beside.rows.ints(column)[..300], *plain.rows.ints(column), "{column}");
     }
@@ -233,7 +230,7 @@ fn clients_ask_as_often_as_they_should() {
         let context = WorkloadContext {
             graph: &graph,
             packets: &lab.packets,
-            read: &no_files,
+            tables: &no_tables,
             tell: &|_| {},
         };
         let drawn = some(asked).draw(&context, Streams::new(3, 0)).expect("queries");
@@ -268,12 +265,13 @@ fn the_load_of_the_fabric_is_that_of_its_uplinks() {
     let lab = Lab::new(Topology::LeafSpine(spine), known("DCTCP"));
     let graph = lab.topology.graph();
     let packets: Packets = defaults();
-    let read = |_: &str| Ok("14600 0\n14600 1\n".to_owned());
-    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read, tell: &|_| {} };
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, tables: &no_tables, tell: &|_| {} };
     // 15 of the 19 others are in other racks; 20 links to hosts, 8 uplinks.
     let of_servers = 0.5 * 8.0 / 20.0 * 19.0 / 15.0;
     for (load, load_of) in [(0.5, LoadOf::Fabric), (of_servers, LoadOf::Servers)] {
-        let files = poisson(load, load_of, 6_000, "ten.packets");
+        let sizes = Resource::text("ten.packets", "14600 0\n14600 1\n");
+        let files = poisson(load, load_of, 6_000, sizes.into());
         let drawn = Workload::from(Arrivals::Poisson(files)).draw(&context, Streams::new(5, 0));
         let flows = drawn.expect("flows").flows;
         let (outcome, _) = watch(&lab, &defaults::<DropTail>(), &flows, |_| false);
@@ -293,8 +291,8 @@ fn the_load_of_the_fabric_is_that_of_its_uplinks() {
 fn a_load_of_the_fabric_wants_a_fabric() {
     let count = |topology: Topology, load, load_of| {
         let lab = Lab::new(topology, known("DCTCP"));
-        let files = Arrivals::Poisson(poisson(load, load_of, 10, "websearch"));
-        lab.case(files.into()).count(&no_files, &|_| {})
+        let files = Arrivals::Poisson(poisson(load, load_of, 10, "websearch".into()));
+        lab.case(files.into()).count(lab.streams, &no_tables, &|_| {})
     };
     let refused = |result: Result<usize, Refusal>| result.expect_err("no such load").path;
     assert_eq!(refused(count(switch(4), 0.5, LoadOf::Fabric)), ["workload", "load_of"]);

@@ -2,10 +2,12 @@
 
 use crate::common::*;
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
+use sojourn_core::resource::{Resource, no_tables};
 use sojourn_core::{Span, Streams, Time};
 use sojourn_fabric::transport::{Deadline, Priority};
 use sojourn_fabric::workload::{Workload, WorkloadContext};
 use sojourn_fabric::{Flow, PacketScheme, Packets};
+use std::sync::Arc;
 
 const FLOWS: i64 = 40_000;
 
@@ -15,6 +17,18 @@ fn with(terms: &[(&str, Value)]) -> Workload {
     table.set("kind", Value::Text("poisson".to_owned()));
     table.set("load", Value::Float(0.5));
     table.set("flows", Value::Int(FLOWS));
+    for (key, value) in terms {
+        table.set(key, value.clone());
+    }
+    Workload::read(&Value::Table(table)).expect("a workload")
+}
+
+/// The flows of a file, due 50 us from their arrival, with other terms.
+fn due_soon(csv: &str, terms: &[(&str, Value)]) -> Workload {
+    let mut table = Table::default();
+    table.set("kind", Value::Text("csv".to_owned()));
+    table.set("file", Value::File(Arc::new(Resource::text("flows.csv", csv))));
+    table.set("deadline", Value::Text("50us".to_owned()));
     for (key, value) in terms {
         table.set(key, value.clone());
     }
@@ -31,19 +45,15 @@ fn law(kind: &str, times: &[(&str, &str)]) -> (&'static str, Value) {
     ("deadline", Value::Table(table))
 }
 
-fn drawn(workload: &Workload, csv: &str) -> Vec<Flow> {
+fn drawn(workload: &Workload) -> Vec<Flow> {
     let (graph, packets) = (single_switch(4).graph(), defaults::<Packets>());
-    let context = WorkloadContext {
-        graph: &graph,
-        packets: &packets,
-        read: &|_| Ok(csv.to_owned()),
-        tell: &|_| {},
-    };
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, tables: &no_tables, tell: &|_| {} };
     workload.draw(&context, Streams::new(3, 0)).expect("flows").flows
 }
 
 fn flows(terms: &[(&str, Value)]) -> Vec<Flow> {
-    drawn(&with(terms), "")
+    drawn(&with(terms))
 }
 
 /// How long the flows that have a deadline may take, in milliseconds.
@@ -132,7 +142,7 @@ fn classes_have_their_shares() {
 #[test]
 fn flows_in_a_file_have_their_classes() {
     let text = "src,dst,size_bytes,arrival,class\n0,1,1000,1us,7\n1,2,1000,2us,\n";
-    let classes: Vec<u8> = drawn(&listed(), text).iter().map(|flow| flow.class).collect();
+    let classes: Vec<u8> = drawn(&listed(text)).iter().map(|flow| flow.class).collect();
     assert_eq!(classes, [7, 0]);
 }
 
@@ -141,12 +151,8 @@ fn flows_in_a_file_have_their_classes() {
 fn a_job_has_its_terms_as_a_whole() {
     let text = "src,dst,size_bytes,arrival,after,delay,job\n\
                 0,1,1000,3us,,,x\n1,2,1000,,0,9us,x\n2,3,1000,1us,,,\n1,3,1000,2us,,,y\n";
-    let mut csv = Table::default();
-    for (key, text) in [("kind", "csv"), ("file", "flows.csv"), ("deadline", "50us")] {
-        csv.set(key, Value::Text(text.to_owned()));
-    }
-    csv.set("classes", Value::List([1.0; 8].map(Value::Float).to_vec()));
-    let flows = drawn(&Workload::read(&Value::Table(csv)).expect("a workload"), text);
+    let classes = ("classes", Value::List([1.0; 8].map(Value::Float).to_vec()));
+    let flows = drawn(&due_soon(text, &[classes]));
     let due = |flow: &Flow| (flow.arrived.ps() / 1_000_000, flow.deadline.ps() / 1_000_000);
     let due: Vec<(u64, u64)> = flows.iter().map(due).collect();
     assert_eq!(due, [(1, 51), (2, 52), (3, 53), (12, 53)]);
@@ -157,12 +163,8 @@ fn a_job_has_its_terms_as_a_whole() {
 #[test]
 fn a_deadline_of_its_own_stands() {
     let text = "src,dst,size_bytes,arrival,deadline\n0,1,1000,1us,7us\n1,2,1000,2us,\n";
-    let table = [("kind", "csv"), ("file", "flows.csv"), ("deadline", "50us")];
-    let mut csv = Table::default();
-    table.iter().for_each(|(key, text)| csv.set(key, Value::Text((*text).to_owned())));
-    let workload = Workload::read(&Value::Table(csv)).expect("a workload");
-    let deadlines: Vec<u64> =
-        drawn(&workload, text).iter().map(|flow| flow.deadline.ps() / 1_000_000).collect();
+    let flows = drawn(&due_soon(text, &[]));
+    let deadlines: Vec<u64> = flows.iter().map(|flow| flow.deadline.ps() / 1_000_000).collect();
     assert_eq!(deadlines, [8, 52]);
 }
 

@@ -6,7 +6,7 @@ use super::rto::Departures;
 use crate::packet::LONGEST_TIMER;
 use crate::python::{Begin, CodeFile, Controller, ControllerClass, Hooks};
 use crate::transport::Setup;
-use sojourn_core::parameters::{Check, Table, defaults};
+use sojourn_core::parameters::{Check, Refusal, Table, defaults};
 use sojourn_core::{Span, Time, nested, parameters};
 use std::cell::OnceCell;
 use std::num::NonZeroU32;
@@ -41,7 +41,12 @@ parameters! {
 }
 nested!(TcpUnderControl);
 
-impl Check for PythonTransport {}
+impl Check for PythonTransport {
+    fn check(&self) -> Result<(), Refusal> {
+        self.code.check_kind::<dyn ControllerClass>()
+    }
+}
+
 impl Check for TcpUnderControl {}
 
 /// Congestion control by a class, for the flows of one thread.
