@@ -289,7 +289,7 @@ impl<V: View> Log<V> {
                 return self.entry(settings, &mut entry);
             }
             Some(Json::Kumo(seconds)) => {
-                let at = seconds.saturating_mul(1_000_000);
+                let at = seconds * 1_000_000;
                 let program = &b"kumomta"[..];
                 let header = SyslogHeader { at, host: b"", program, process: 0, text: object };
                 self.header(settings, &header, settings.read(&header), object);

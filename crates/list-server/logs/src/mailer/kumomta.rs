@@ -54,10 +54,15 @@ struct Peer<'a> {
     addr: Option<&'a RawValue>,
 }
 
+/// The first second of the year 10000.
+const LATEST: i64 = 253_402_300_800;
+
 impl<'a> Record<'a> {
-    /// A record, if this line of JSON is one.
+    /// A record, if this line of JSON is one, with times of the years 1970 to 9999.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Record<'a>> {
-        serde_json::from_slice(line).ok()
+        let record: Record<'a> = serde_json::from_slice(line).ok()?;
+        let is_time = |seconds: &i64| (0..LATEST).contains(seconds);
+        (is_time(&record.timestamp) && record.created.iter().all(is_time)).then_some(record)
     }
 }
 
@@ -171,5 +176,11 @@ mod tests {
     #[test]
     fn what_is_damaged() {
         KUMOMTA.refuses(&["{", "{}", r#"{"type":"Delivery","id":"1","timestamp":1}"#]);
+        // Times that no record has: their difference would be no number of microseconds.
+        for (time, other) in
+            [("1795341600", "-9000000000000000000"), ("1795341660", "253402300800")]
+        {
+            KUMOMTA.refuses(&[&record("Delivery").replace(time, other)]);
+        }
     }
 }
