@@ -130,6 +130,10 @@ class Resource:
         """A file of no use: what was expected, with the reason."""
 
     @staticmethod
+    def text(name: str, data: bytes) -> Resource:
+        """A text or a trace, copied."""
+
+    @staticmethod
     def file(name: str, descriptor: int) -> Resource:
         """A text or a trace in an open file, which may be closed afterwards.
 

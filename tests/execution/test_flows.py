@@ -292,7 +292,7 @@ def test_a_function_draws_for_each_load_and_replication(command, function, tmp_p
     words = ("run", tmp_path / "moved" / "study.toml", "--out", tmp_path / "other")
     result = command(*words, "--seed", 2)
     assert result.code == 2
-    assert "it has none for this seed, replication, fabric and `set`" in result.err
+    assert "it has none for this seed, replication, fabric, `set` and `sha256`" in result.err
     kept = next((tmp_path / "moved" / "flows").iterdir())
     kept.write_bytes(kept.read_bytes() + b" ")
     result = command(*words)

@@ -150,6 +150,12 @@ impl Resource {
     }
 
     #[staticmethod]
+    fn text(name: &str, data: &[u8]) -> Resource {
+        let octets = Content::Octets(Arc::new(Arc::<[u8]>::from(data)));
+        Resource::new((name, name), &[], octets, None)
+    }
+
+    #[staticmethod]
     fn file(name: &str, descriptor: RawFd) -> PyResult<Resource> {
         // SAFETY: the caller has the file open during this call.
         let own = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?;

@@ -31,7 +31,8 @@ pub struct FileNeed {
 
 /// The settings that say more of the file beside them: the SHA-256 that it must have, which class of it is meant,
 /// whether that is compiled, and where tables were drawn before.
-const SAYING_MORE: [&str; 4] = ["sha256", "class", "compiled", "drawn"];
+const SAYING_MORE: [&str; 4] = ["sha256", "class", "drawn", COMPILED];
+const COMPILED: &str = "compiled";
 
 /// What was handed in with a study, by the ids of needs.
 #[derive(Clone, Debug, Default)]
@@ -200,7 +201,13 @@ impl<'a> Files<'a> {
         let Some(Value::Text(name)) = around.get(key) else { return Ok(()) };
         let mut settings = Table::default();
         for key in SAYING_MORE {
-            around.get(key).into_iter().for_each(|value| settings.set(key, value.clone()));
+            match around.get(key) {
+                None => {}
+                Some(value @ Value::Text(_)) if key != COMPILED => settings.set(key, value.clone()),
+                Some(value @ Value::Bool(_)) if key == COMPILED => settings.set(key, value.clone()),
+                // It is refused when the table is read.
+                Some(_) => return Ok(()),
+            }
         }
         let id = format!("{part}.{kind} {name} {}", Value::Table(settings.clone()));
         match self.resources.0.get(&id) {

@@ -23,6 +23,7 @@ from sojourn._internal.files import decoded
 from sojourn._internal.trust import expect_trusted
 from sojourn.store import flow_tables
 
+_NO_NAME = "no file has such a name"
 # Where standard output goes is the whole process's business.
 _running = RLock()
 
@@ -43,9 +44,9 @@ def read(path: Path) -> Code:
         InputError: it cannot be read, or may not run.
     """
     what = "file of functions"
-    if path.exists() and not path.is_file():
-        raise InputError("it is no regular file")
     try:
+        if path.exists() and not path.is_file():
+            raise InputError("it is no regular file")
         with path.open("rb") as opened:
             source = decoded(opened, str(path), what)
             data = source.encode()
@@ -53,6 +54,8 @@ def read(path: Path) -> Code:
     except OSError as error:
         error.filename = None
         raise InputError(reason(error)) from None
+    except ValueError as error:  # a null byte in the name
+        raise error if isinstance(error, InputError) else InputError(_NO_NAME) from None
     return Code(path, source, hashlib.sha256(data).hexdigest())
 
 
@@ -99,7 +102,8 @@ def _refuse_other_arguments(
         signature.bind(0, None, None, **settings)
     except TypeError as error:
         given = ", ".join(["hosts", "rates", "random", *(f"{name}=..." for name in settings)])
-        line = inspect.unwrap(function).__code__.co_firstlineno
+        code = getattr(inspect.unwrap(function), "__code__", None)  # none of one that is built in
+        line = code.co_firstlineno if code else 1
         names = list(signature.parameters)[3:]
         near = [did_you_mean(n, names, otherwise="") for n in settings if n not in names]
         raise InputError(

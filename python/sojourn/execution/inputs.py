@@ -3,7 +3,9 @@
 The compiled half opens nothing. It says what a study needs, and is handed that: see `parse`.
 """
 
+import os
 import stat
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,9 @@ from sojourn._internal.errors import Hint, InputError, reason
 from sojourn.execution import flow_functions
 from sojourn.store import flow_tables
 from sojourn.store.run_directory import as_named, code_name
+
+_SMALL = 1 << 20
+"""The most bytes of a text that is held in memory; a larger one holds a file descriptor instead."""
 
 Resources = dict[str, Resource]
 P = TypeVar("P")
@@ -51,6 +56,7 @@ def parse(kind: Kind[P], text: str, source: str, overrides: Sequence[tuple[str, 
     """
     resources: Resources = {}
     base, over = Path(source).parent, list(overrides)
+    source = os.fsencode(source).decode(errors="replace")
     # Calls of functions are known when the files with these are.
     while missing := kind.needs(text, source, over, resources):
         for need in missing:
@@ -70,9 +76,12 @@ def study(text: str, source: str, overrides: Sequence[tuple[str, str]]) -> Study
 
 
 def warn(hints: Sequence[str]) -> None:
-    """Say what the author of a study that can be run should know."""
+    """Say what the author of a study that can be run should know, where the package was called."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("sojourn."):
+        frame, level = frame.f_back, level + 1
     for hint in hints:
-        warnings.warn(hint, Hint, stacklevel=3)
+        warnings.warn(hint, Hint, stacklevel=level)
 
 
 class Origin(Protocol):
@@ -97,7 +106,11 @@ class Copied:
 
     def keep(self, directory: Path) -> None:
         """Copy it, if it is not there yet."""
-        flow_tables.copy(str(self.path), self.sha256, str(directory / self.name))
+        into = directory / self.name
+        try:
+            flow_tables.copy(str(self.path), self.sha256, str(into))
+        except InputError as error:
+            raise InputError(f"cannot keep {self.path} as {into}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -155,11 +168,20 @@ def provide(study: Study, runs: Iterable[tuple[Case, int]], directory: Path) -> 
 def tables(case: Case, replication: int, directory: Path) -> Resources:
     """The tables that a replication needs, as they are kept in a run directory."""
     folder = directory / flow_tables.FOLDER
-    return {call.id: _found(call, folder) for call in case.calls(replication)}
+    try:
+        return {call.id: _kept(call, folder) for call in case.calls(replication)}
+    except InputError as error:
+        again = "remove that file, and it is drawn again"
+        raise InputError(f"case {case.index}: {folder}: {error}; {again}") from None
 
 
 def _read(need: FileNeed, base: Path) -> Resource:
     path = (base / need.name).absolute()
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode(errors="replace")
+        return Resource.unread(shown, "a file to read: its path is not UTF-8")
     settings = {key: value for key, value in need.settings.items() if value != "none"}
     match need.part:
         case ("workload", "table"):
@@ -181,6 +203,9 @@ def _text(path: Path) -> Resource:
             why = "it is a pipe or a device, and is read more than once: save it first"
             return Resource.unread(str(path), f"a file to read: {why}")
         with path.open("rb") as opened:
+            data = opened.read(_SMALL + 1)
+            if len(data) <= _SMALL:
+                return Resource.text(str(path), data)
             return Resource.file(str(path), opened.fileno())
     except OSError as error:
         return Resource.unread(str(path), f"a file to read: {_why(error)}")
@@ -256,13 +281,18 @@ def _drawn(call: Call, resources: Resources) -> Resource:
 
 
 def _found(call: Call, folder: Path) -> Resource:
-    """A table that was drawn before."""
+    """A table that was drawn before, if it is there."""
     try:
-        path = Path(flow_tables.drawn(str(folder), call.id))
-        columns = flow_tables.columns(str(path), None)
-        sha256 = flow_tables.sha256(str(path))
+        return _kept(call, folder)
     except InputError as error:
         return Resource.unread(str(folder), str(error))
+
+
+def _kept(call: Call, folder: Path) -> Resource:
+    """A table that was drawn before."""
+    path = Path(flow_tables.drawn(str(folder), call.id))
+    columns = flow_tables.columns(str(path), None)
+    sha256 = flow_tables.sha256(str(path))
     kept = Copied(path, f"{flow_tables.FOLDER}/{path.name}", sha256)
     return Resource.table(call.id, str(path), sha256, columns, kept)
 
@@ -279,5 +309,4 @@ def _from_here(path: Path) -> str:
 
 
 def _why(error: OSError) -> str:
-    error.filename = None
-    return reason(error)
+    return reason(type(error)(error.errno, error.strerror)) if error.errno else str(error)

@@ -16,8 +16,9 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import IO, TypeAlias
 
-from sojourn._core import CaseFailed, Progress
+from sojourn._core import CaseFailed, Progress, SpecError
 from sojourn._internal import trust
+from sojourn._internal.errors import InputError
 from sojourn.execution import inputs
 from sojourn.execution.results import Advance, Outcome, simulated
 
@@ -78,16 +79,22 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     path = Path(sys.argv[1])
+    refusal = ""
     with trust.answering(trust.always):  # decided there too
-        cases = inputs.study(path.read_text(encoding="utf-8"), str(path), []).cases()
+        try:
+            cases = inputs.study(path.read_text(encoding="utf-8"), str(path), []).cases()
+        except SpecError as error:
+            refusal, cases = str(error), []
     by_index = {case.index: case for case in cases}
     for line in sys.stdin:
         index, replication = map(int, line.split())
         answer: Message
         try:
+            if refusal:
+                raise CaseFailed(refusal)
             with _telling(answers) as progress:
                 answer = simulated(by_index[index], replication, path.parent, progress)
-        except CaseFailed as error:
+        except (CaseFailed, InputError) as error:
             answer = str(error)
         _write(answers, answer)
 

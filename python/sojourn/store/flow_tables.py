@@ -21,6 +21,7 @@ from sojourn._internal.files import whole
 from sojourn.store import rows
 
 Table: TypeAlias = pa.Table
+_NO_NAME = "no file has such a name"
 HandedOver: TypeAlias = tuple[int, list[tuple[str, npt.NDArray[Any], npt.NDArray[Any] | None]]]
 
 FOLDER = "flows"
@@ -74,11 +75,17 @@ def drawn(folder: str, key: str) -> str:
     Raises:
         InputError: there is none, or it is not the one that was drawn.
     """
+    try:
+        is_folder = Path(folder).is_dir()
+    except (OSError, ValueError):  # no name that a folder can have
+        is_folder = False
+    if not is_folder:
+        raise InputError("there is no such folder")
     found = sorted(Path(folder).glob(f"{key}-*.parquet"))
     if not found:
         raise InputError(
-            'it has none for this seed, replication, fabric and `set`; `drawn = "none"` has the'
-            " function draw them"
+            "it has none for this seed, replication, fabric, `set` and `sha256`;"
+            ' `drawn = "none"` has the function draw them'
         )
     _expect(found[0], found[0].stem.partition("-")[2])
     return str(found[0])
@@ -91,14 +98,16 @@ def sha256(file: str) -> str:
         InputError: it cannot be read.
     """
     path = Path(file)
-    if path.exists() and not path.is_file():
-        raise InputError("it is no regular file")
     try:
+        if path.exists() and not path.is_file():
+            raise InputError("it is no regular file")
         with path.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         error.filename = None
         raise InputError(reason(error)) from None
+    except ValueError as error:  # a null byte in the name
+        raise error if isinstance(error, InputError) else InputError(_NO_NAME) from None
 
 
 def copy(file: str, expected: str | None, into: str) -> None:
@@ -110,6 +119,7 @@ def copy(file: str, expected: str | None, into: str) -> None:
     """
     target = Path(into)
     if target.exists():
+        _expect(target, expected)
         return
     _expect(Path(file), expected)
     target.parent.mkdir(exist_ok=True)

@@ -172,7 +172,8 @@ class RunDirectory:
         for file in self.inputs():
             file.unlink()
         for folder in there:
-            folder.rmdir()
+            with suppress(OSError):  # something else lies there by now
+                folder.rmdir()
         for file in (self.study, self.meta):
             file.unlink(missing_ok=True)
         if and_itself:
@@ -203,8 +204,13 @@ class RunDirectory:
             return
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
-        names = [entry.name for entry in self.path.iterdir()]
-        others = [n for n in names if n not in _FOLDERS and not n.endswith(".partial")]
+        # A run writes its study first: without one, what is in the folders is somebody's own.
+        others = [
+            entry.name
+            for entry in self.path.iterdir()
+            if not entry.name.endswith(".partial")
+            and not (entry.name in _FOLDERS and entry.is_dir() and not any(entry.iterdir()))
+        ]
         if others:
             raise InputError(
                 f"{self.path}: holds other files ({min(others)!r}) and no run; choose another --out"
@@ -237,7 +243,7 @@ class RunDirectory:
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
         kept, other = str(there), str(here)
-        if {Path(kept).parent, Path(other).parent} == {_CODE} and as_named(kept) == as_named(other):
+        if _is_code(kept) and _is_code(other) and as_named(kept) == as_named(other):
             raise InputError(
                 f"{self.path}: was begun with another version of the code, which is kept in"
                 f" {self.path / kept}; `sojourn run {shlex.quote(str(self.study))} --out"
@@ -257,6 +263,10 @@ def code_name(stem: str, sha256: str) -> str:
     return f"{_CODE}/{stem}-{sha256[:SHOWN]}.py"
 
 
+def _is_code(setting: object) -> bool:
+    return isinstance(setting, str) and Path(setting).parent == _CODE
+
+
 def as_named(kept: str) -> str:
     """The name that a file of code had when a run kept it as `kept`."""
     return f"{Path(kept).stem[: -SHOWN - 1]}.py"
@@ -272,7 +282,7 @@ def first_difference(there: object, here: object, path: str = "") -> Difference 
         inside = (
             (f"{path}[{place}]", *both)
             for place, both in enumerate(zip(there, here, strict=True))
-            if all(isinstance(one, Mapping) for one in both)
+            if all(isinstance(one, Mapping) or _is_code(one) for one in both)
         )
     elif there != here:
         return path, there, here
