@@ -204,12 +204,12 @@ class RunDirectory:
             return
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
-        # A run writes its study first: without one, what is in the folders is somebody's own.
+        # A run writes its study first: without one, code and flows are somebody's own.
         others = [
             entry.name
             for entry in self.path.iterdir()
-            if not entry.name.endswith(".partial")
-            and not (entry.name in _FOLDERS and entry.is_dir() and not any(entry.iterdir()))
+            if not (entry.name in _FOLDERS or entry.name.endswith(".partial"))
+            or (entry.name in _INPUTS and any(entry.iterdir()))
         ]
         if others:
             raise InputError(
