@@ -209,7 +209,7 @@ class RunDirectory:
             entry.name
             for entry in self.path.iterdir()
             if not (entry.name in _FOLDERS or entry.name.endswith(".partial"))
-            or (entry.name in _INPUTS and any(entry.iterdir()))
+            or (entry.name in _INPUTS and not (entry.is_dir() and not any(entry.iterdir())))
         ]
         if others:
             raise InputError(
