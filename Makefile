@@ -38,7 +38,7 @@ test: build $(BIN)/installed ## every test, properties with a quarter of their c
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone"
 	$(BIN)/pytest -m alone
 
-# What needs the list server; all other crates and tests are those of `sojourn._core`.
+# What needs the list server; all other crates and tests belong to `sojourn._core`.
 MAIL_CRATES := sojourn-list-server sojourn-mail-spool sojourn-python-mail sojourn-testnet
 MAIL_TESTS := tests/mail tests/serve tests/docs/test_serve_docs.py
 

@@ -178,7 +178,7 @@ impl FileName {
         Refusal::value(&Value::Text(shown.clone()), expected)
     }
 
-    /// What is in it. Refuses one that nobody handed in.
+    /// What is in it. Refuses a file that was not handed in.
     pub fn content(&self) -> Result<&Content, Refusal> {
         match &self.0 {
             State::Named(_) => Err(self.refused("a file that was handed in with the study")),
@@ -271,7 +271,7 @@ impl Setting for FileName {
 pub struct NameOrFile(pub FileName);
 
 impl NameOrFile {
-    /// Whether a name is that of a file.
+    /// Whether a name is the name of a file.
     pub fn is_file(name: &str) -> bool {
         name.contains(['/', '.'])
     }

@@ -141,7 +141,7 @@ impl FabricCase {
     }
 
     /// Refuses flows that wait for others; `purpose` says what for their arrival times have to be known. Other
-    /// arguments as those of [`count`](FabricCase::count).
+    /// arguments as for [`count`](FabricCase::count).
     pub(crate) fn check_known_arrivals(
         &self,
         first: Streams,

@@ -95,9 +95,9 @@ impl Study {
         Study::of(&mut document, source, &Files::new(resources))
     }
 
-    /// What of that which the study needs was not handed in; arguments as those of [`parse`](Study::parse). Who
-    /// hands it in asks again: calls of functions are known once their files are. Of a study that is
-    /// refused these may be not all.
+    /// The needs of a study that were not handed in; arguments as for [`parse`](Study::parse). Ask again after
+    /// handing them in: the calls of functions are known once their files are. A study that is refused may
+    /// have more.
     pub fn needs(
         text: &str,
         source: &str,

@@ -15,7 +15,7 @@ use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::resource::Tables;
 
 impl FabricCase {
-    /// Refuses what makes links depend on each other, or flows on other flows. Arguments as those of
+    /// Refuses what makes links depend on each other, or flows on other flows. Arguments as for
     /// [`count`](FabricCase::count).
     pub fn check_estimable(&self, first: Streams, tables: Tables<'_>) -> Result<(), Refusal> {
         let refuse = |given: &str, expected: &str, path: &[&str]| {

@@ -17,7 +17,7 @@ pub(super) struct Reused<const N: usize> {
 }
 
 impl<const N: usize> Reused<N> {
-    /// Objects of a class, whose fields are those of this type.
+    /// Objects of a class with the fields of this type.
     pub(super) fn new(class: Bound<'_, PyAny>, fields: &Bound<'_, PyType>) -> Reused<N> {
         Reused { class: class.unbind(), fields: fields.clone().unbind(), unused: Mutex::new(None) }
     }
