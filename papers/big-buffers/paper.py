@@ -59,7 +59,7 @@ class Leaf:
 
 
 def finish(leaf: Leaf, leaves: int, share: float, quantile: float) -> float:
-    """When `share` of so many independent leaves have answered, at that quantile of requests."""
+    """The time by which `share` of independent leaves has answered, at a quantile of requests."""
     k = ceil(round(share * leaves, 9))
     # The share of leaves that are later, from above: near 1 its complement would lose digits.
     later = beta_quantile(leaves - k + 1, k, 1 - quantile)
@@ -129,7 +129,7 @@ def fan_out(
     percentile: float,
     leaves: int | None = None,
 ) -> Measured:
-    """When a `share` of so many leaves has answered, at a percentile of requests; no run.
+    """The time by which a `share` of leaves has answered, at a percentile; no run.
 
     `quantiles` are a leaf's latencies at `percentiles`. Leaves are independent; without `leaves`
     the value is the most that leaves can give which hang together in any way.

@@ -1,6 +1,6 @@
 """The compiled list server, which the extra `mail` brings: its own distribution, `sojourn-mail`.
 
-Importing this is how code asks for it: without it, or with that of another version, the import
+Importing this is how code asks for it: if it is missing or has another version, the import
 raises `NotInstalledError`.
 """
 

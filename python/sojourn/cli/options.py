@@ -64,7 +64,7 @@ class Time(click.ParamType[float]):
 
 
 def settings(words: str) -> Callable[[_Command], _Command]:
-    """The option that puts values over those of a file, in a command's words."""
+    """The option that overrides values of a file, in a command's words."""
     return click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help=words)
 
 

@@ -101,7 +101,7 @@ KINDS: dict[str, Measure] = {"level": level, "ratio": ratio, "choice": choice, "
 
 
 def of_cells(points: Iterable[Point | None], cells: Iterable[Cell], lacking: int = 0) -> Measured:
-    """What was found in cells; where they are to be all of a run, so many are `lacking` there."""
+    """The values found in cells; `lacking` counts cells of a run that are missing."""
     looked_at = {(cell.run, cell.at, cell.line): cell for cell in cells}.values()
     return Measured(
         points=tuple(point for point in points if point),

@@ -204,7 +204,7 @@ class RunDirectory:
             return
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
-        # A run writes its study first: without one, code and flows are somebody's own.
+        # A run writes its study first: without one, its folders of inputs are the user's.
         others = [
             entry.name
             for entry in self.path.iterdir()
