@@ -14,8 +14,8 @@ from sojourn._internal.errors import CodeError
 from sojourn.control import examples
 from sojourn.execution import inputs
 from sojourn.execution.execute import Threads, unfinished
+from sojourn.execution.place import Execution
 from sojourn.execution.processes import Processes
-from sojourn.execution.studies import place
 from sojourn.store.rows import read
 from sojourn.store.run_directory import RunDirectory
 
@@ -65,8 +65,8 @@ def test_one_process_and_several_give_the_same_rows(mine, tmp_path):
     several = sojourn.run(mine, out=tmp_path / "several", jobs=2)
     assert rows(several) == rows(alone)
     for jobs in (1, 2):
-        assert type(place(jobs, None, "", apart=True)) is Processes
-    assert type(place(1, None, "")) is Threads
+        assert type(Execution(jobs).place("", apart=True)) is Processes
+    assert type(Execution(1).place("")) is Threads
 
 
 def test_a_process_says_how_far_it_is(mine, tmp_path):

@@ -12,6 +12,7 @@ from conftest import STUDY
 from sojourn._internal import build
 from sojourn.api.handles import Run
 from sojourn.execution import dask as cluster
+from sojourn.execution.place import Execution
 
 distributed = pytest.importorskip("distributed", reason="needs sojourn[dask]")
 
@@ -115,7 +116,7 @@ def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask, capsys
     parsed = sojourn.execution.studies.parse(text, str(study), pairs, seed=None, replications=None)
     directory = sojourn.store.run_directory.RunDirectory(out)
     ran = sojourn.execution.studies.simulate(
-        parsed, directory, jobs=None, command="test", scheduler=dask.scheduler_address
+        parsed, directory, command="test", execution=Execution(scheduler=dask.scheduler_address)
     )
     killer.join()
     assert ran == 12

@@ -21,7 +21,7 @@ import pytest
 import sojourn
 from conftest import STUDY, SWEEP
 from sojourn._internal.errors import InputError
-from sojourn.execution import studies
+from sojourn.execution import place
 from sojourn.execution.execute import Threads
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
@@ -121,8 +121,8 @@ def test_a_case_that_goes_on_with_one_thread_is_told_once(capsys):
     [(None, 1, (4, 1)), (None, 2, (2, 2)), (None, 9, (1, 4)), (1, 3, (1, 3)), (9, 2, (9, 1))],
 )
 def test_cases_at_a_time_share_four_processors(monkeypatch, jobs, threads, shared):
-    monkeypatch.setattr(studies, "processors", lambda: 4)
-    assert studies.place(jobs, None, "", threads) == Threads(*shared)
+    monkeypatch.setattr(place, "processors", lambda: 4)
+    assert place.Execution(jobs, threads).place("") == Threads(*shared)
 
 
 def test_another_seed_gives_other_rows(command, study, tmp_path):

@@ -20,6 +20,7 @@ from sojourn.analysis.precision import Precision, judge
 from sojourn.api.handles import Run
 from sojourn.execution import studies
 from sojourn.execution.flows import handed_over
+from sojourn.execution.place import Execution
 from sojourn.store.run_directory import RunDirectory
 
 Parsed = TypeVar("Parsed")
@@ -86,7 +87,7 @@ def run(
             )
         except SpecError as error:
             raise SpecError(_of_flows(str(error), workload)) from None
-        return _run(parsed, out, precision, jobs=jobs, threads=threads)
+        return _run(parsed, out, precision, Execution(jobs, threads))
 
 
 def _of_flows(message: str, workload: Mapping[str, object] | None) -> str:
@@ -100,16 +101,14 @@ def _run(
     parsed: Study,
     out: str | Path | None,
     precision: Precision | None,
-    *,
-    jobs: int | None,
-    threads: int,
+    execution: Execution,
 ) -> Run:
     """Run a study in the directory `out`, or in one that the `Run` holds."""
     if out is not None:
-        return _simulated(parsed, Path(out), precision, jobs=jobs, threads=threads)
+        return _simulated(parsed, Path(out), precision, execution)
     path = Path(mkdtemp(prefix="sojourn-"))
     try:
-        finished = _simulated(parsed, path, precision, jobs=jobs, threads=threads)
+        finished = _simulated(parsed, path, precision, execution)
     except BaseException as error:
         rmtree(path, ignore_errors=True)
         if isinstance(error, Interrupted):
@@ -152,13 +151,9 @@ def load(path: str | Path) -> Run:
     return Run.open(Path(path))
 
 
-def _simulated(
-    study: Study, path: Path, asked: Precision | None, *, jobs: int | None, threads: int
-) -> Run:
+def _simulated(study: Study, path: Path, asked: Precision | None, execution: Execution) -> Run:
     directory = RunDirectory(path)
-    studies.simulate(
-        study, directory, jobs=jobs, threads=threads, command="sojourn.run", precision=asked
-    )
+    studies.simulate(study, directory, command="sojourn.run", execution=execution, precision=asked)
     finished = Run.open(path)
     if asked is not None:
         judged = judge(asked, directory, finished.ledger)

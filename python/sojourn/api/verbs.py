@@ -150,6 +150,7 @@ def estimate(
         Interrupted: Ctrl-C; the same call resumes.
     """
     from sojourn import estimation
+    from sojourn.execution.place import Execution
     from sojourn.store.run_directory import RunDirectory
 
     text, source = text_of(study)
@@ -160,7 +161,9 @@ def estimate(
             ),
             overrides,
         )
-        estimation.run(asked, RunDirectory(Path(out)), jobs=jobs, command="sojourn.estimate")
+        execution = Execution(jobs)
+        directory = RunDirectory(Path(out))
+        estimation.run(asked, directory, command="sojourn.estimate", execution=execution)
     return Run.open(Path(out))
 
 

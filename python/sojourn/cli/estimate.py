@@ -48,10 +48,12 @@ def estimate(
     from sojourn.estimation import costs
     from sojourn.execution import studies
     from sojourn.execution.execute import unfinished
+    from sojourn.execution.place import Execution
     from sojourn.store.ledger import Ledger
     from sojourn.store.run_directory import RunDirectory
     from sojourn.store.stored_run import StoredRun
 
+    execution = Execution(jobs, scheduler=scheduler)
     pairs = [options.pair(setting) for setting in settings]
     text = studies.read(study)
     parsed = estimating.parse(
@@ -67,9 +69,9 @@ def estimate(
         predicted = costs.predict(parsed, left) if left else None
         whole = predicted is None or predicted.exact_is_cheaper
     if whole:
-        ran = studies.simulate(parsed.study, exact, jobs=jobs, command=words, scheduler=scheduler)
+        ran = studies.simulate(parsed.study, exact, command=words, execution=execution)
     else:
-        ran = estimating.run(parsed, directory, jobs=jobs, command=words, scheduler=scheduler)
+        ran = estimating.run(parsed, directory, command=words, execution=execution)
     done = StoredRun.open((exact if whole else directory).path)
     if as_json:
         said = {"costs": predicted.to_dict()} if predicted else {}

@@ -81,11 +81,13 @@ def run(
     from sojourn.analysis.cautions import outside_learnt, unseen
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.execution import studies
+    from sojourn.execution.place import Execution
     from sojourn.store import traces
     from sojourn.store.run_directory import RunDirectory
     from sojourn.store.stored_run import StoredRun
 
     pairs = [options.pair(setting) for setting in settings]
+    execution = Execution(jobs, threads, scheduler)
     parsed = _parsed(study, pairs, more, seed=seed, replications=replications)
     name = studies.name_of(study) + ("" if more is None else f"-x{more:g}")
     directory = RunDirectory(out or Path("out", name))
@@ -95,17 +97,15 @@ def run(
         raise InputError("--dry-run: expected no --precision, which is settled by running")
     if dry_run:
         directory.expect(parsed.resolved())
-        _plan(parsed, directory, studies.at_a_time(jobs, threads), as_json=as_json)
+        _plan(parsed, directory, execution.at_a_time, as_json=as_json)
         return
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of or "mean", most)
     ran = studies.simulate(
         parsed,
         directory,
-        jobs=jobs,
-        threads=threads,
         command=output.command(context),
-        scheduler=scheduler,
+        execution=execution,
         precision=asked,
     )
     done = StoredRun.open(directory.path)

@@ -24,9 +24,10 @@ from sojourn.execution.execute import (
     execute,
     unfinished,
 )
+from sojourn.execution.place import Execution
 from sojourn.execution.progress import reporter
 from sojourn.execution.results import keep
-from sojourn.execution.studies import meta_of, place
+from sojourn.execution.studies import meta_of
 from sojourn.store.ledger import Ledger, Record
 from sojourn.store.link_times import LinkTimes, LinkTimesFile
 from sojourn.store.run_directory import RunDirectory
@@ -120,9 +121,8 @@ def run(
     estimate: Estimate,
     directory: RunDirectory,
     *,
-    jobs: int | None,
     command: str,
-    scheduler: str | None = None,
+    execution: Execution,
 ) -> int:
     """Estimate what the directory does not hold of a study yet; arguments as of `simulate`.
 
@@ -130,13 +130,12 @@ def run(
         How many cases were estimated, replications counted.
 
     Raises:
-        InputError: a number out of range; the directory cannot be written or holds something
-            else.
+        InputError: there is no cluster; the directory cannot be written or holds something else.
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept, and the finished links of the one under way.
     """
     study = estimate.resolved()
-    where = place(jobs, scheduler, study)
+    where = execution.place(study)
     meta = meta_of(estimate.study, command) | {"estimated": SAID}
     with directory.writing(study):
         ledger = directory.finished()

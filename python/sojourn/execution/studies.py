@@ -17,18 +17,17 @@ from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
 from sojourn.execution import inputs, learnt_range
-from sojourn.execution.execute import Place, Task, Threads, execute, processors, unfinished
+from sojourn.execution.execute import Place, Task, execute, processors, unfinished
+from sojourn.execution.place import Execution
 from sojourn.execution.progress import reporter
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from sojourn.analysis.precision import Precision
-    from sojourn.execution.dask import Cluster
 
-_MOST_JOBS = 1024
-_MOST_THREADS = 64
 _MOST_TIMES = 1_000_000
+_HERE = Execution()
 # Replications that are thrown away are numbered beyond all others.
 _PILOTS = 1_000_000
 
@@ -155,53 +154,6 @@ def fresh_seed(study: Study, times: float) -> int:
     return study.seed ^ zlib.crc32(f"more {times!r}".encode())
 
 
-def at_a_time(jobs: int | None, threads: int = 1) -> int:
-    """How many cases run at a time, each on so many threads: those asked for, or all that fit.
-
-    Raises:
-        InputError: a number out of range.
-    """
-    if not (isinstance(threads, int) and 1 <= threads <= _MOST_THREADS):
-        raise InputError(f"threads is {threads!r}, expected 1 to {_MOST_THREADS} for a case")
-    number = max(processors() // threads, 1) if jobs is None else jobs
-    if not (isinstance(number, int) and 1 <= number <= _MOST_JOBS):
-        raise InputError(f"jobs is {jobs!r}, expected 1 to {_MOST_JOBS:,} cases at a time")
-    return number
-
-
-def place(
-    jobs: int | None,
-    scheduler: str | None,
-    study: str,
-    threads: int = 1,
-    *,
-    apart: bool = False,
-) -> "Threads | Cluster":
-    """Where the cases of a resolved study run.
-
-    That is on threads here, `apart` in processes, or on the workers that the scheduler at an
-    address has.
-
-    Raises:
-        InputError: a number out of range; several threads a case on a cluster, or no cluster there.
-    """
-    number = at_a_time(jobs, threads)
-    # A side of a fabric that waits for a processor has all others wait.
-    here = Threads(number, max(min(threads, processors() // number), 1))
-    if scheduler is None and apart:
-        from sojourn.execution.processes import Processes
-
-        return Processes(number)
-    if scheduler is None:
-        return here
-    if threads > 1:
-        raise InputError(f"threads is {threads}, expected 1 on a cluster: a worker has its own")
-    from sojourn.execution.dask import Cluster, reach
-
-    reach(scheduler)
-    return Cluster(scheduler, study)
-
-
 def runs_plainly(case: Case) -> bool:
     """Whether a case calls code of Python that is not compiled while it runs."""
     return not all(own["compiled"] for own in classes.of_case(case.parameters).values())
@@ -211,30 +163,26 @@ def simulate(
     study: Study,
     directory: RunDirectory,
     *,
-    jobs: int | None,
-    threads: int = 1,
     command: str,
-    scheduler: str | None = None,
+    execution: Execution = _HERE,
     precision: "Precision | None" = None,
 ) -> int:
     """Run what the directory does not hold of a study yet, with progress on a terminal.
 
-    Cases run here, so many `jobs` at a time and each on so many `threads`, or on the workers of the
-    Dask scheduler at an address. With a
-    precision, they get more replications than the study's until they are known that well.
+    With a precision, cases get more replications than the study's until they are known that well.
 
     Returns:
         How many cases were run, replications counted.
 
     Raises:
-        InputError: a number out of range; the directory cannot be written or holds something
-            else; a list of service times does not say clearly what it was learnt from.
+        InputError: there is no cluster; the directory cannot be written or holds something else; a
+            list of service times does not say clearly what it was learnt from.
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
     learnt_range.check(study.cases())
     apart = any(map(runs_plainly, study.cases()))
-    where = place(jobs, scheduler, study.resolved(), threads, apart=apart)
+    where = execution.place(study.resolved(), apart=apart)
     meta = meta_of(study, command)
     directory.expect(study.resolved())
     wanted = _wanted(study, precision, where) if precision else None

@@ -49,7 +49,7 @@ def predict(
         InputError: the directory holds something else, or the study is not as it was written.
     """
     directory = RunDirectory(file.parent / PREDICTED)
-    simulate(study.read(file), directory, jobs=None, command=command)
+    simulate(study.read(file), directory, command=command)
     predicted = StoredRun.open(directory.path)
     return compare(
         _as_measured(measured), predicted, metrics=["sojourn_ps"], percentiles=percentiles

@@ -74,7 +74,7 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
         for name, place in places.items():
             study = paper.runs[name].parsed(full=full)
-            studies.simulate(study, RunDirectory(place), jobs=None, command=command)
+            studies.simulate(study, RunDirectory(place), command=command)
     results = {
         name: Result(name, StoredRun.open(place), plan.x, plan.lines, plan.axis)
         for name, place, plan in ((name, place, paper.runs[name]) for name, place in places.items())
