@@ -1,6 +1,6 @@
 """The list server of sojourn: delivery, reception, spool, and a small internet to try them in.
 
-Whatever reads settings raises the `SpecError` of `sojourn._core`.
+Whatever reads settings raises the `StudyError` of `sojourn._core`.
 """
 
 from os import PathLike
@@ -9,12 +9,14 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from sojourn._core import InputError
+
 __all__ = [
     "DeliveryServer",
     "ListServer",
-    "MailError",
     "MailSettings",
     "ServeSettings",
+    "ServerError",
     "TestNet",
     "TestNetConfig",
     "__version__",
@@ -40,8 +42,8 @@ __all__ = [
 
 __version__: str
 
-class MailError(Exception):
-    """A list server that cannot do what it is asked."""
+class ServerError(InputError):
+    """A list server, or its files, cannot do what is asked."""
 
 @final
 class MailSettings:
@@ -52,7 +54,7 @@ class MailSettings:
         """Read settings; arguments as of `Study.parse`.
 
         Raises:
-            SpecError: the text or an override is nothing that a list server can be set to.
+            StudyError: the text or an override is nothing that a list server can be set to.
         """
 
     def timeouts_s(self, failures: int) -> list[tuple[str, float]]:
@@ -74,7 +76,7 @@ class DeliveryServer:
             log: a file that lines are appended to as Postfix writes them.
 
         Raises:
-            MailError: the spool is in use, damaged or cannot be written; certificates or name
+            ServerError: the spool is in use, damaged or cannot be written; certificates or name
                 servers are missing.
         """
 
@@ -86,7 +88,7 @@ class DeliveryServer:
         """Hand over a message; its number, when all of it is on stable storage.
 
         Raises:
-            MailError: it was not taken over; nothing of it is kept.
+            ServerError: it was not taken over; nothing of it is kept.
             ValueError: something is no address.
         """
 
@@ -121,7 +123,7 @@ class ServeSettings:
         """Read settings; arguments as of `Study.parse`.
 
         Raises:
-            SpecError: the text or an override is nothing that such a server can be set to.
+            StudyError: the text or an override is nothing that such a server can be set to.
         """
 
     @property
@@ -159,8 +161,8 @@ class ListServer:
                 without.
 
         Raises:
-            MailError: a port, a key, the user, the spool, the book of bounces or the log cannot be
-                had.
+            ServerError: a port, a key, the user, the spool, the book of bounces or the log cannot
+                be had.
         """
 
     @property
@@ -183,7 +185,7 @@ class ListServer:
         """Read its configuration again and go by it; what is to be said about it.
 
         Raises:
-            MailError: it is refused; the server goes on as it was.
+            ServerError: it is refused; the server goes on as it was.
         """
 
     def is_running(self) -> bool:
@@ -193,14 +195,14 @@ class ListServer:
         """Go on with the log in a new file of the same name.
 
         Raises:
-            MailError: it cannot be opened; the log goes on in the old one.
+            ServerError: it cannot be opened; the log goes on in the old one.
         """
 
     def reload_keys(self) -> None:
         """Read its keys again: the last one signs from now on.
 
         Raises:
-            MailError: their file cannot be read, or has no keys; those from before are used on.
+            ServerError: their file cannot be read, or has no keys; those from before are used on.
         """
 
     def stop(self) -> tuple[int, int]:
@@ -220,7 +222,7 @@ class TestNetConfig:
             overrides: `(PATH, VALUE)` pairs put over the text.
 
         Raises:
-            SpecError: the text or an override is no world.
+            StudyError: the text or an override is no world.
         """
 
     def subscribers(self) -> list[tuple[str, str]]:
@@ -292,7 +294,7 @@ def bounce_book(
     the reason is, or `None` for an operator's suspension without a status.
 
     Raises:
-        MailError: the book cannot be read.
+        ServerError: the book cannot be read.
     """
 
 def erase_subscribers(path: PathLike[str], pairs: list[tuple[str, str]]) -> int:
@@ -302,7 +304,7 @@ def erase_subscribers(path: PathLike[str], pairs: list[tuple[str, str]]) -> int:
         How many there were.
 
     Raises:
-        MailError: the book cannot be written.
+        ServerError: the book cannot be written.
         ValueError: something is no address.
     """
 
@@ -331,7 +333,7 @@ def mail_operate(
         How many messages, how many recipients, and how many more are in a transaction.
 
     Raises:
-        MailError: the spool cannot be used, or the process that owns it does not answer.
+        ServerError: the spool cannot be used, or the process that owns it does not answer.
         ValueError: something is no address, or there is no such operation.
     """
 
@@ -348,7 +350,7 @@ def mail_queue(
     milliseconds since 1970.
 
     Raises:
-        MailError: there is no spool; it cannot be read.
+        ServerError: there is no spool; it cannot be read.
     """
 
 def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:
@@ -358,7 +360,7 @@ def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:
         What it has to say about it.
 
     Raises:
-        MailError: there is no server; it refuses the configuration, and goes on as it was.
+        ServerError: there is no server; it refuses the configuration, and goes on as it was.
     """
 
 def mail_shaping(spool: PathLike[str], domain: str) -> str:
@@ -368,7 +370,7 @@ def mail_shaping(spool: PathLike[str], domain: str) -> str:
         A list in JSON, the provider's limits last; empty if there was no mail for it lately.
 
     Raises:
-        MailError: there is no server.
+        ServerError: there is no server.
     """
 
 def mail_spool_check(
@@ -383,7 +385,7 @@ def mail_spool_check(
         What was found, and where the damaged files are kept.
 
     Raises:
-        MailError: it cannot be read; somebody has it that is to be repaired; something is lost.
+        ServerError: it cannot be read; somebody has it that is to be repaired; something is lost.
     """
 
 def mail_waiting(
@@ -396,7 +398,7 @@ def mail_waiting(
     attempt: when, with which host, the status and the words. Times in milliseconds since 1970.
 
     Raises:
-        MailError: there is no spool; it cannot be read.
+        ServerError: there is no spool; it cannot be read.
     """
 
 def resume_subscribers(path: PathLike[str], pairs: list[tuple[str, str]]) -> int:
@@ -406,7 +408,7 @@ def resume_subscribers(path: PathLike[str], pairs: list[tuple[str, str]]) -> int
         How many got no mail, or had a score.
 
     Raises:
-        MailError: the book cannot be written.
+        ServerError: the book cannot be written.
         ValueError: something is no address.
     """
 
@@ -417,14 +419,14 @@ def rotate_token_keys(path: PathLike[str], now: int) -> list[int]:
         When each was made.
 
     Raises:
-        MailError: the file cannot be read or replaced, or has no keys.
+        ServerError: the file cannot be read or replaced, or has no keys.
     """
 
 def sign_often(domain: str, key: str, text: bytes, times: int) -> None:
     """Sign a text so many times with the DKIM key in the file `key`, to learn what that costs.
 
     Raises:
-        MailError: the key cannot be used, or the text cannot be signed.
+        ServerError: the key cannot be used, or the text cannot be signed.
     """
 
 def suppress_subscribers(
@@ -439,7 +441,7 @@ def suppress_subscribers(
         How many got mail before.
 
     Raises:
-        MailError: the book cannot be written.
+        ServerError: the book cannot be written.
         ValueError: something is no address.
     """
 
@@ -447,7 +449,7 @@ def token_keys(path: PathLike[str]) -> list[int]:
     """When each key in a file was made (seconds since 1970); the last one signs.
 
     Raises:
-        MailError: the file cannot be read, or has no keys.
+        ServerError: the file cannot be read, or has no keys.
     """
 
 def unsubscribed(path: PathLike[str]) -> list[tuple[str, str, int]]:
@@ -456,7 +458,7 @@ def unsubscribed(path: PathLike[str]) -> list[tuple[str, str, int]]:
     Each with the list's return path, the address, and when (seconds since 1970).
 
     Raises:
-        MailError: the book cannot be read.
+        ServerError: the book cannot be read.
     """
 
 def unverified_mail(path: PathLike[str]) -> list[tuple[str, int, str, int]]:
@@ -466,7 +468,7 @@ def unverified_mail(path: PathLike[str]) -> list[tuple[str, int, str, int]]:
     (`no token`, `wrong`, `expired`), and how much came.
 
     Raises:
-        MailError: the book cannot be read.
+        ServerError: the book cannot be read.
     """
 
 def registry() -> str:

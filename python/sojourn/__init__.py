@@ -16,9 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what `_HOMES` says, as type checkers read it
-    from sojourn._core import SpecError as SpecError
-    from sojourn._internal.errors import InputError as InputError
+    from sojourn._core import InputError as InputError
+    from sojourn._core import StudyError as StudyError
     from sojourn._internal.errors import Interrupted as Interrupted
+    from sojourn._internal.errors import MeasurementError as MeasurementError
+    from sojourn._internal.errors import RunDirectoryError as RunDirectoryError
     from sojourn.analysis.precision import Precision as Precision
     from sojourn.api.handles import Run as Run
     from sojourn.api.simulate import load as load
@@ -34,8 +36,8 @@ if TYPE_CHECKING:  # what `_HOMES` says, as type checkers read it
 _HOMES = {
     name: f"sojourn.{module}"
     for module, names in {
-        "_core": ["SpecError"],
-        "_internal.errors": ["InputError", "Interrupted"],
+        "_core": ["InputError", "StudyError"],
+        "_internal.errors": ["Interrupted", "MeasurementError", "RunDirectoryError"],
         "analysis.precision": ["Precision"],
         "api.handles": ["Run"],
         "api.simulate": ["load", "run", "sweep"],

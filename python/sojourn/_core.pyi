@@ -18,6 +18,7 @@ __all__ = [
     "Estimate",
     "FileNeed",
     "Flow",
+    "InputError",
     "MailLog",
     "Outcome",
     "PacketFields",
@@ -25,9 +26,9 @@ __all__ = [
     "Progress",
     "Random",
     "Resource",
-    "SpecError",
     "StreamFields",
     "Study",
+    "StudyError",
     "WindowFields",
     "as_written",
     "beta_quantile",
@@ -54,7 +55,10 @@ __all__ = [
 _Value: TypeAlias = bool | int | float | str
 _Column: TypeAlias = npt.NDArray[np.generic] | tuple[npt.NDArray[np.uint8], list[str]]
 
-class SpecError(ValueError):
+class InputError(ValueError):
+    """What a user gave cannot be used; `str()` is one whole line for him, the exit code is 2."""
+
+class StudyError(InputError):
     """A study that cannot be run as written; `str()` is one whole line for its author."""
 
 class CaseFailed(Exception):  # noqa: N818
@@ -195,7 +199,7 @@ class Study:
             resources: what the study needs, by the ids of its needs.
 
         Raises:
-            SpecError: the text or an override is not a study that can be run, or something that it
+            StudyError: the text or an override is not a study that can be run, or something that it
                 needs is missing.
         """
 
@@ -271,14 +275,14 @@ class Case:
         Raises:
             CaseFailed: code that came with the study failed.
             Cancelled: `progress.cancel()` was called.
-            SpecError: the case turned out to be impossible.
+            StudyError: the case turned out to be impossible.
         """
 
     def calls(self, replication: int) -> list[Call]:
         """The calls of functions that draw the tables of a replication.
 
         Raises:
-            SpecError: the case turned out to be impossible.
+            StudyError: the case turned out to be impossible.
         """
 
     def known(self, percentiles: list[float]) -> dict[str, int | float | str]:
@@ -294,7 +298,7 @@ class Case:
             there are none.
 
         Raises:
-            SpecError: the case turned out to be impossible.
+            StudyError: the case turned out to be impossible.
         """
 
     def distribution(self) -> tuple[dict[str, _Column], str] | None:
@@ -306,7 +310,7 @@ class Case:
             exactly. None where no formula applies, and of another model.
 
         Raises:
-            SpecError: the case turned out to be impossible.
+            StudyError: the case turned out to be impossible.
         """
 
     def access_sizes(self, replication: int) -> dict[str, tuple[int, int]]:
@@ -315,7 +319,7 @@ class Case:
         Empty for a model that is no array.
 
         Raises:
-            SpecError: the case turned out to be impossible, or its requests wait for others.
+            StudyError: the case turned out to be impossible, or its requests wait for others.
         """
 
     def offered(self, replication: int) -> dict[str, _Column]:
@@ -326,7 +330,7 @@ class Case:
         `at`, the first block on the disk, where requests have addresses; none of another model.
 
         Raises:
-            SpecError: the case turned out to be impossible.
+            StudyError: the case turned out to be impossible.
         """
 
 @final
@@ -352,7 +356,7 @@ class Estimate:
         """Read a study, with a table `estimate` in it or without; arguments as of `Study.parse`.
 
         Raises:
-            SpecError: it is no study that can be run, or a case of it cannot be estimated.
+            StudyError: it is no study that can be run, or a case of it cannot be estimated.
         """
 
     @property
@@ -381,7 +385,7 @@ class Estimate:
             resources: the tables of the case's `calls`; those of the study are there anyway.
 
         Raises:
-            SpecError: the case turned out to be impossible.
+            StudyError: the case turned out to be impossible.
         """
 
 @final
@@ -439,7 +443,7 @@ class Plan:
         """Read a plan; as `Study.parse`.
 
         Raises:
-            SpecError: the text or an override is not a plan that can be run.
+            StudyError: the text or an override is not a plan that can be run.
         """
 
     @property

@@ -50,7 +50,7 @@ def test_a_sweep_is_the_study_with_other_values():
     run = sojourn.sweep(STUDY, axes, overrides=small)
     assert {*run.ledger.axes()} == {"load", "scheme"}
     assert run.rows.num_rows == 4 * 20
-    with pytest.raises(sojourn.SpecError, match="overrides, sweep"):
+    with pytest.raises(sojourn.StudyError, match="overrides, sweep"):
         sojourn.sweep(STUDY, {"workload.lode": [0.2]}, overrides=None)
     for no_list in ("0.2", 0.2):
         with pytest.raises(sojourn.InputError, match="expected a list of values"):
@@ -93,7 +93,7 @@ def test_rows_become_a_frame(simulated):
 
 
 def test_mistakes_are_exceptions(tmp_path):
-    with pytest.raises(sojourn.SpecError):
+    with pytest.raises(sojourn.StudyError):
         sojourn.run(STUDY, overrides={"workload.load": 200})
     with pytest.raises(sojourn.InputError, match="No such file"):
         sojourn.run(tmp_path / "none.toml")
@@ -141,7 +141,7 @@ def test_values_that_are_none_of_toml(value):
 def test_names_show_up_when_they_are_looked_for():
     assert {"run", "load", "Run", "InputError"} <= set(dir(sojourn))
     assert sojourn.__version__ == sojourn.run(STUDY).meta["version"]
-    assert repr(sojourn.SpecError) == "<class 'sojourn.SpecError'>"
+    assert repr(sojourn.StudyError) == "<class 'sojourn.StudyError'>"
 
 
 def test_a_summary_shows_itself_as_the_table(simulated, command):

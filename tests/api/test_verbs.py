@@ -106,7 +106,7 @@ def test_a_plan_is_that_of_the_command(command, tmp_path):
     file.write_text(PLAN)
     choice = sojourn.plan(PLAN)
     assert json.loads(json_text(choice)) == json.loads(command("array", "plan", file, "--json").out)
-    with pytest.raises(sojourn.SpecError, match=r"^overrides, plan\.targt"):
+    with pytest.raises(sojourn.StudyError, match=r"^overrides, plan\.targt"):
         sojourn.plan(file, overrides={"plan.targt": "p99 < 1ms"})
 
 
@@ -116,5 +116,5 @@ def test_an_estimate_is_that_of_the_command(command, tmp_path):
     command("estimate", file, "--out", tmp_path / "command", "--force")
     found = sojourn.estimate(file, tmp_path / "python")
     assert found.rows.equals(sojourn.load(tmp_path / "command").rows)
-    with pytest.raises(sojourn.SpecError, match="scheme"):
+    with pytest.raises(sojourn.StudyError, match="scheme"):
         sojourn.estimate(STUDY, tmp_path / "no", overrides={"scheme": "Ideal"})

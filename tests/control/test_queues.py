@@ -8,7 +8,7 @@ import pytest
 
 import sojourn
 from random_fabrics import EXAMPLES, NEEDS_NUMBA
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn._internal.classes import of_case
 from sojourn._internal.errors import InputError
 from sojourn.control import DROP, KEEP, MARK, Packet, Queue
@@ -165,10 +165,10 @@ def test_a_file_may_have_classes_of_both_kinds(mine, command):
     assert listed["name"] == "Gentle"
     study = inputs.study(STUDY, str(mine), [])
     assert study.cases()[0].parameters["scheme.queue.class"] == "Threshold"
-    with pytest.raises(SpecError, match="'Gentle' is a class of Control, expected one of Queue"):
+    with pytest.raises(StudyError, match="'Gentle' is a class of Control, expected one of Queue"):
         inputs.study(f'{STUDY}class = "Gentle"\n', str(mine), [])
     file.write_text((EXAMPLES / "swift.py").read_text())
-    with pytest.raises(SpecError, match="expected a class of Queue, there is none"):
+    with pytest.raises(StudyError, match="expected a class of Queue, there is none"):
         inputs.study(STUDY, str(mine), [])
 
 
@@ -183,7 +183,7 @@ def test_parameters_are_checked_swept_and_kept_in_classes_too(mine, tmp_path):
     classes = f'kind = "classes"\ninside = ["drop-tail", {inside}]\n'
     text = STUDY.replace('kind = "python"\nfile = "mine.py"\n', classes)
     expected = r"unknown key scheme.queue.inside.set.targt, .*did you mean target\?"
-    with pytest.raises(SpecError, match=expected):
+    with pytest.raises(StudyError, match=expected):
         inputs.study(text, str(mine), [])
     text = text.replace("targt = 1", 'target = "30us"')
     study = inputs.study(text, str(mine), [])

@@ -13,7 +13,7 @@ import pytest
 import sojourn
 from controllers import STUDY
 from random_fabrics import BUILT_IN, EXAMPLES, PLAIN, columns, fabrics
-from sojourn._core import SpecError, Study
+from sojourn._core import Study, StudyError
 from sojourn._internal.errors import CodeError
 from sojourn.execution import inputs
 
@@ -132,7 +132,7 @@ def test_parameters_are_checked_swept_and_written(tmp_path):
         ("set = 3", r"scheme.transport.set = 3, expected a table of settings"),
         ('class = "Swft"', r"there is no class 'Swft', did you mean 'Swift'\?"),
     ]:
-        with pytest.raises(SpecError, match=said):
+        with pytest.raises(StudyError, match=said):
             parse(line)
 
 

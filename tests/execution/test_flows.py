@@ -234,7 +234,7 @@ TABLE = "flows, expected a table of flows, but in its "
     ],
 )
 def test_a_table_is_refused_by_row_and_column(change, message):
-    with pytest.raises((sojourn.SpecError, InputError)) as refused:
+    with pytest.raises((sojourn.StudyError, InputError)) as refused:
         sojourn.run(FABRIC, flows={**GOOD, **change})
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -249,7 +249,7 @@ def test_a_table_is_refused_by_row_and_column(change, message):
     ],
 )
 def test_what_is_no_table_of_flows(flows, message):
-    with pytest.raises((sojourn.SpecError, InputError)) as refused:
+    with pytest.raises((sojourn.StudyError, InputError)) as refused:
         sojourn.run(FABRIC, flows=flows)
     assert message in str(refused.value)
 

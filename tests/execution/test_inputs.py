@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn import SpecError
+from sojourn import StudyError
 from sojourn._core import Progress, Resource, Study
 from sojourn._internal.errors import Hint
 from sojourn.execution import inputs
@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, file, why):
     (tmp_path / "a").touch()
     (tmp_path / "packed.csv").write_bytes(b"\x1f\x8b\x08" + bytes(20))
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SpecError) as raised:
+    with pytest.raises(StudyError) as raised:
         inputs.study(study(file), str(tmp_path / "mine.toml"), [])
     said = str(raised.value)
     assert said.startswith(f"{tmp_path}/mine.toml:3: disk.file = ")
@@ -57,7 +57,7 @@ def test_what_a_study_needs_is_a_function_of_its_text():
     swept = study("times.csv") + '[sweep]\ndisk.file = ["a.csv", "b.csv", "a.csv"]\n'
     assert [need.name for need in Study.needs(swept, "mine.toml", [])] == ["a.csv", "b.csv"]
     assert Study.needs(study("times.csv").replace("disk =", "disc ="), "mine.toml", []) == []
-    with pytest.raises(SpecError, match=r"expected a file that is handed in with the study"):
+    with pytest.raises(StudyError, match=r"expected a file that is handed in with the study"):
         Study.parse(study("times.csv"), "mine.toml", [])
 
 
@@ -138,7 +138,7 @@ def here(tmp_path, monkeypatch):
     ],
 )
 def test_what_stands_beside_a_file_is_refused_by_its_own_name(here, text, key, value):
-    with pytest.raises(SpecError, match=rf"--set {key}=.*: {key} = .*, expected "):
+    with pytest.raises(StudyError, match=rf"--set {key}=.*: {key} = .*, expected "):
         inputs.study(text, str(here / "mine.toml"), [(key, value)])
 
 
@@ -161,7 +161,7 @@ def test_names_that_no_file_has_are_refused_in_a_line(here, workload, said):
     text = DRAWN.replace('kind = "python", file = "flows.py", function = "draw"', workload)
     if "print" in workload:
         Path("flows.py").write_text(f"{FLOWS}\nprint = len\n")
-    with pytest.raises(SpecError, match=rf"mine.toml:3: workload\..*{said}"):
+    with pytest.raises(StudyError, match=rf"mine.toml:3: workload\..*{said}"):
         inputs.study(text, str(here / "mine.toml"), [])
 
 
@@ -169,7 +169,7 @@ def test_names_that_no_file_has_are_refused_in_a_line(here, workload, said):
 def test_a_folder_that_is_no_utf8_is_refused_in_a_line():
     folder = os.fsdecode(b"d\xff")
     Path(folder).mkdir()
-    with pytest.raises(SpecError, match=r"expected a file to read: its path is not UTF-8"):
+    with pytest.raises(StudyError, match=r"expected a file to read: its path is not UTF-8"):
         inputs.study(DRAWN, f"{folder}/mine.toml", [])
 
 

@@ -13,7 +13,7 @@ import pytest
 import sojourn
 from conftest import STUDY
 from controllers import STUDY as CONTROLLED
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn._internal import trust
 from sojourn._internal.errors import InputError
 from sojourn.control import examples
@@ -74,10 +74,10 @@ def test_refused_without_a_terminal_and_run_with_the_option(command, foreign, tm
 
 def test_python_refuses_likewise(foreign):
     study = foreign / "study.toml"
-    with pytest.raises(SpecError, match=r"belongs to .* \(in Python trust_code=True\)"):
+    with pytest.raises(StudyError, match=r"belongs to .* \(in Python trust_code=True\)"):
         sojourn.run(study)
     assert len(sojourn.run(study, trust_code=True, jobs=1).ledger) == 1
-    with pytest.raises(SpecError, match="trust_code=True"):
+    with pytest.raises(StudyError, match="trust_code=True"):
         sojourn.run(study)  # the decision was for one call
 
 

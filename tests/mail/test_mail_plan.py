@@ -10,7 +10,7 @@ import pytest
 import sojourn
 from listserver import CONFIG
 from smallnet import small_internet
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn._internal.errors import InputError
 from sojourn._mail import MailSettings, ServeSettings, mail_password
 from sojourn.mail import plan as planning
@@ -130,7 +130,7 @@ def test_one_mailing_has_its_times_in_an_interval(tmp_path):
 
 def test_lookups_are_late_by_no_more_than_a_day(scenario):
     policy = resolved(scenario.parsed({}).resolved())
-    with pytest.raises(SpecError, match=r"internet.jitter = .*, expected at most"):
+    with pytest.raises(StudyError, match=r"internet.jitter = .*, expected at most"):
         scenario.parsed(policy, settings=[("internet.jitter", "25h")])
 
 
@@ -218,7 +218,7 @@ def test_the_order_of_the_list_is_the_plans(command, tmp_path):
         rows = run.rows.to_pandas().query(f"kind == 'delivery' and replication == {replication}")
         assert rows.sort_values("finished_ps")["job"].tolist() == list(range(9))
     study.with_name("order.txt").write_text("d4.example\n")
-    with pytest.raises(SpecError, match=r"internet.order = .*, but 1 of .* are missing"):
+    with pytest.raises(StudyError, match=r"internet.order = .*, but 1 of .* are missing"):
         sojourn.run(study)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn.planning import IMPOSSIBLE, MEETS, SMALL, choose, read
 
 ROOT = Path(__file__).parents[2]
@@ -175,7 +175,7 @@ def test_offers_may_be_a_list_and_a_plan_a_dictionary():
     choice = sojourn.plan(plan)
     assert [c.offer for c in choice.candidates] == ["b", "HP97560"]
     plan["plan"]["offer"][1]["disk"] = "HP97561"
-    with pytest.raises(SpecError, match=r'plan:\d: plan\.offer\.disk = "HP97561", .*HP97560\?'):
+    with pytest.raises(StudyError, match=r'plan:\d: plan\.offer\.disk = "HP97561", .*HP97560\?'):
         sojourn.plan(plan)
 
 
@@ -198,7 +198,7 @@ def test_overrides_go_into_all_offers():
     ],
 )
 def test_an_override_that_is_refused(path, value, message):
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises(StudyError) as refused:
         changed(overrides=[(path, value)])
     assert str(refused.value).startswith((message, f"--set {path}={value}: {message}"))
 
@@ -274,7 +274,7 @@ SECOND = 'disk = "ST3500630NS"'
     ],
 )
 def test_a_mistake_in_an_offer_is_one_message(change, message):
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises(StudyError) as refused:
         changed(change)
     (line,) = str(refused.value).splitlines()
     assert line.startswith("plan.toml:")
@@ -285,14 +285,14 @@ def test_a_mistake_in_an_offer_is_one_message(change, message):
 def test_a_line_is_found_behind_and_inside_long_statements():
     layouts = "\n".join(['    { kind = "raid0" },', "    # [x]", '    "raid1", # a = 1'] * 100)
     text = OFFERS.replace('    "raid10",\n', f"{layouts}\n")
-    with pytest.raises(SpecError, match=r"^plan\.toml:324: unknown key plan\.offer\.prise"):
+    with pytest.raises(StudyError, match=r"^plan\.toml:324: unknown key plan\.offer\.prise"):
         read(text.replace("price = 10\n", "prise = 10\n"), "plan.toml", [])
-    with pytest.raises(SpecError, match=r"^plan\.toml:22: plan\.offer\.layouts has "):
+    with pytest.raises(StudyError, match=r"^plan\.toml:22: plan\.offer\.layouts has "):
         read(text, "plan.toml", [])
     # a text with lines that look like keys and tables
     title = "title = '''\na = 1\n[plan]\nprise = 3\n'''\n"
     text = OFFERS.replace('title = "two offers"\n', title)
-    with pytest.raises(SpecError, match=r"^plan\.toml:29: unknown key plan\.offer\.prise"):
+    with pytest.raises(StudyError, match=r"^plan\.toml:29: unknown key plan\.offer\.prise"):
         read(text.replace("price = 10\n", "prise = 10\n"), "plan.toml", [])
 
 
@@ -306,7 +306,7 @@ def test_a_line_is_found_behind_and_inside_long_statements():
     ],
 )
 def test_what_is_no_offer(given, message):
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises(StudyError) as refused:
         read(f'model = "array"\n[plan]\n{given}\ntarget = "mean < 1s"\n', "plan.toml", [])
     assert str(refused.value).startswith(message)
 
@@ -342,12 +342,12 @@ def test_an_offer_may_be_set_over_a_plan_without_one():
     shortlist = read(text, "plan.toml", [("plan.offer", offer)])
     assert rows(shortlist) == [("HP97560", "single", 1, 1)]
     wrong = offer.replace("HP97560", "HP97561")
-    with pytest.raises(SpecError, match=r'^--set plan\.offer=.*: plan\.offer\.disk = "HP97561"'):
+    with pytest.raises(StudyError, match=r'^--set plan\.offer=.*: plan\.offer\.disk = "HP97561"'):
         read(text, "plan.toml", [("plan.offer", wrong)])
 
 
 def test_an_override_inside_an_offer_is_named_as_it_was_set():
-    with pytest.raises(SpecError, match=r"^--set layout\.fail=1: unknown key layout\.fail"):
+    with pytest.raises(StudyError, match=r"^--set layout\.fail=1: unknown key layout\.fail"):
         changed(overrides=[("layout.fail", "1")])
-    with pytest.raises(SpecError, match=r"^--set disk\.men=1: unknown key disk\.men"):
+    with pytest.raises(StudyError, match=r"^--set disk\.men=1: unknown key disk\.men"):
         changed(overrides=[("disk.men", "1")])

@@ -6,7 +6,7 @@ import pytest
 
 import sojourn
 from conftest import PLAN
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn.planning import (
     DEARER,
     IMPOSSIBLE,
@@ -107,7 +107,7 @@ def test_a_target_may_be_inclusive():
     ],
 )
 def test_a_mistake_is_one_message(change, message):
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises(StudyError) as refused:
         planned(change)
     (line,) = str(refused.value).splitlines()
     assert message in line
@@ -115,7 +115,7 @@ def test_a_mistake_is_one_message(change, message):
 
 def test_a_study_without_a_plan_is_none():
     text = PLAN[: PLAN.index("[plan]")] + PLAN[PLAN.index("[sweep]") :]
-    with pytest.raises(SpecError, match="no table plan"):
+    with pytest.raises(StudyError, match="no table plan"):
         planned(text=text)
 
 
@@ -231,7 +231,7 @@ def test_a_candidate_that_cannot_be_had_is_a_row_with_its_reason():
     assert (last.verdict, last.axes, last.price) == (IMPOSSIBLE, {"layout": "raid01 disks=7"}, None)
     assert last.why == "layout.disks = 7, expected an even number from 2 to 1024"
     assert choice.cheapest is not None
-    with pytest.raises(SpecError, match="did you mean raid01"):
+    with pytest.raises(StudyError, match="did you mean raid01"):
         planned(('{ kind = "raid01", disks = 8 }', '{ kind = "raid0l", disks = 8 }'))
 
 

@@ -1,9 +1,9 @@
 //! Delivery and the spool: started, told, watched, stopped.
 
-use crate::{address, refused};
+use crate::{InputError, address, refused};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_list_server::{Log, Mail, ServerHandle, Settings, Tally, control, state};
@@ -17,13 +17,13 @@ use std::time::Duration;
 
 create_exception!(
     sojourn_mail,
-    MailError,
-    PyException,
-    "A list server that cannot do what it is asked."
+    ServerError,
+    InputError,
+    "A list server, or its files, cannot do what is asked."
 );
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> PyErr {
-    MailError::new_err(error.to_string())
+    ServerError::new_err(error.to_string())
 }
 
 /// How a list server is set: a file, read and checked.

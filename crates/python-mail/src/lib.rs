@@ -4,7 +4,6 @@ mod delivery;
 mod reception;
 mod testnet;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_list_server::Address;
 
@@ -12,15 +11,16 @@ use sojourn_list_server::Address;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-// Settings are refused as studies are, by the exception that the command knows.
-pyo3::import_exception!(sojourn._core, SpecError);
+// Settings are refused as studies are, by the exceptions that the command knows.
+pyo3::import_exception!(sojourn._core, InputError);
+pyo3::import_exception!(sojourn._core, StudyError);
 
 fn refused(error: sojourn_study::SpecError) -> PyErr {
-    SpecError::new_err(error.to_string())
+    StudyError::new_err(error.to_string())
 }
 
 fn address(text: &str) -> PyResult<Address> {
-    text.parse().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
+    text.parse().map_err(|why| InputError::new_err(format!("{text:?}: {why}")))
 }
 
 /// Everything that a list server can be set to, as JSON.
@@ -33,7 +33,7 @@ fn registry() -> String {
 #[pymodule]
 fn sojourn_mail(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("MailError", module.py().get_type::<delivery::MailError>())?;
+    module.add("ServerError", module.py().get_type::<delivery::ServerError>())?;
     module.add_class::<delivery::MailSettings>()?;
     module.add_class::<delivery::DeliveryServer>()?;
     module.add_class::<reception::ServeSettings>()?;

@@ -27,7 +27,13 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-create_exception!(sojourn, SpecError, PyValueError, "A study that cannot be run as written.");
+create_exception!(
+    sojourn,
+    InputError,
+    PyValueError,
+    "What a user gave cannot be used; `str()` is one whole line for him, the exit code is 2."
+);
+create_exception!(sojourn, StudyError, InputError, "A study cannot be run as written.");
 create_exception!(
     sojourn._core,
     Cancelled,
@@ -43,7 +49,7 @@ create_exception!(
 );
 
 fn refused(error: study::SpecError) -> PyErr {
-    SpecError::new_err(error.to_string())
+    StudyError::new_err(error.to_string())
 }
 
 /// A study file, checked and with its defaults filled in.
@@ -373,7 +379,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(control::c_addresses, module)?)?;
     module.add_class::<maillog::MailLog>()?;
     module.add_function(wrap_pyfunction!(maillog::mail_log_formats, module)?)?;
-    module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("StudyError", module.py().get_type::<StudyError>())?;
     module.add_function(wrap_pyfunction!(mail_names::mail_address, module)?)?;
     module.add_function(wrap_pyfunction!(mail_names::mail_canonical, module)?)?;
     module.add_function(wrap_pyfunction!(mail_names::mail_provider, module)?)?;

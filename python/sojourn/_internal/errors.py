@@ -5,11 +5,17 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from sojourn._core import InputError
+
 _LONGEST_LINE = 600
 
 
-class InputError(ValueError):
-    """An expected failure; `str()` is one whole line for the user, and the exit code is 2."""
+class RunDirectoryError(InputError):
+    """A run directory holds something else, or cannot be read or written."""
+
+
+class MeasurementError(InputError):
+    """Something real cannot be measured as asked, or what it did cannot be used."""
 
 
 class NotInstalledError(InputError, ModuleNotFoundError):

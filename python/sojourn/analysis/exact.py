@@ -67,7 +67,7 @@ def distribution(case: Case) -> Distribution | None:
     """How a case's sojourn times are distributed without simulating them; None if that is unknown.
 
     Raises:
-        SpecError: the case cannot be run.
+        StudyError: the case cannot be run.
     """
     found = case.distribution()
     if found is None:

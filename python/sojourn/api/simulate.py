@@ -12,7 +12,7 @@ from weakref import finalize
 
 import numpy as np
 
-from sojourn._core import SpecError, Study
+from sojourn._core import Study, StudyError
 from sojourn._internal import trust
 from sojourn._internal.errors import InputError, Interrupted
 from sojourn._internal.formats import toml_lines, toml_value
@@ -65,7 +65,7 @@ def run(
         The finished run.
 
     Raises:
-        SpecError: the study cannot be run as written.
+        StudyError: the study cannot be run as written.
         InputError: a file is missing, `flows` is no table, code belongs to another user's run, or
             `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
@@ -85,8 +85,8 @@ def run(
                 ),
                 given,
             )
-        except SpecError as error:
-            raise SpecError(_of_flows(str(error), workload)) from None
+        except StudyError as error:
+            raise StudyError(_of_flows(str(error), workload)) from None
         return _run(parsed, out, precision, Execution(jobs, threads))
 
 
@@ -130,7 +130,7 @@ def sweep(
         how: what else `run` takes.
 
     Raises:
-        SpecError: the study cannot be run as written.
+        StudyError: the study cannot be run as written.
         InputError: a file is missing, or `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
@@ -168,14 +168,14 @@ def overridden(
     """What `parse` makes of overrides, given to it as paths and values in TOML.
 
     Raises:
-        SpecError: what `parse` raises, with overrides called as Python's users call them.
+        StudyError: what `parse` raises, with overrides called as Python's users call them.
     """
     pairs = [(path, toml_value(value, path)) for path, value in (overrides or {}).items()]
     try:
         return parse(pairs)
-    except SpecError as error:
+    except StudyError as error:
         # The parser names an override as the command line has it.
-        raise SpecError(re.sub(r"^--set ", "overrides, ", str(error))) from None
+        raise StudyError(re.sub(r"^--set ", "overrides, ", str(error))) from None
 
 
 def text_of(study: str | Path | Mapping[str, Any], what: str = "study") -> tuple[str, str]:

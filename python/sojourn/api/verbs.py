@@ -145,7 +145,7 @@ def estimate(
         trust_code: run Python code that lies in the run directory of another user.
 
     Raises:
-        SpecError: the study cannot be run as written, or cannot be estimated.
+        StudyError: the study cannot be run as written, or cannot be estimated.
         InputError: a file is missing, or `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
@@ -186,7 +186,7 @@ def plan(
         The candidates, each with its verdict; `cheapest` is None where none meets the target.
 
     Raises:
-        SpecError: the plan cannot be run as written.
+        StudyError: the plan cannot be run as written.
         InputError: the file cannot be read.
     """
     from sojourn.planning import choose, read

@@ -116,8 +116,6 @@ def _refuse_bytes(arguments: Sequence[str]) -> None:
 
 def _ending(error: BaseException) -> tuple[int, str]:
     """Exit code and message of an expected end; anything else is a bug and goes on its way."""
-    from sojourn._core import SpecError
-
     code, message = REFUSED, str(error)
     match error:
         case click.exceptions.Exit():
@@ -134,7 +132,7 @@ def _ending(error: BaseException) -> tuple[int, str]:
             code, message = PIPE_CLOSED, ""
         case OSError():
             message = reason(error)
-        case InputError() | SpecError():
+        case InputError():
             pass
         case _:
             raise error

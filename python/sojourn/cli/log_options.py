@@ -97,7 +97,7 @@ def server(mailers: Sequence[str], config: Path | None, logged: Sequence[str]) -
 
     Raises:
         InputError: a file cannot be read, is none of a mailer, or both are named.
-        SpecError: `config` has what no list server can be set to.
+        StudyError: `config` has what no list server can be set to.
     """
     from sojourn.mail import mailer
     from sojourn.mail.plan import own

@@ -112,7 +112,7 @@ def spool_of(config: Path | None, spool: Path | None) -> Path:
 
     Raises:
         InputError: both are given, or the configuration cannot be read.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     if config is None:
         return spool or _SPOOL

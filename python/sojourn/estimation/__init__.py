@@ -108,7 +108,7 @@ def parse(
     """Check a study that is to be estimated; arguments as of `studies.parse`.
 
     Raises:
-        SpecError: it cannot be run as written, or not be estimated.
+        StudyError: it cannot be run as written, or not be estimated.
     """
     given = {"run.seed": seed, "run.replications": replications}
     more = [(path, str(value)) for path, value in given.items() if value is not None]
@@ -131,7 +131,7 @@ def run(
 
     Raises:
         InputError: there is no cluster; the directory cannot be written or holds something else.
-        SpecError: a case turned out to be impossible.
+        StudyError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept, and the finished links of the one under way.
     """
     study = estimate.resolved()

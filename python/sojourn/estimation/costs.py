@@ -56,7 +56,7 @@ def predict(estimate: Estimate, tasks: Sequence[Task]) -> Costs:
     takes what it takes in the whole fabric, and how many such ways there are is known.
 
     Raises:
-        SpecError: a case turned out to be impossible.
+        StudyError: a case turned out to be impossible.
     """
     chosen = tasks[:: max(1, -(-len(tasks) // _PILOTS))]
     study = estimate.resolved()

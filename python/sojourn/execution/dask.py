@@ -68,7 +68,7 @@ class Cluster:
         Raises:
             InputError: `sojourn[dask]` is not installed, no scheduler answers at the address, a
                 worker has another build, or a case killed one worker after the other.
-            SpecError: a case turned out to be impossible.
+            StudyError: a case turned out to be impossible.
         """
         with _connected(self.address) as client, client.as_current():
             write = Paced(lambda: ledger.write(directory.cases))

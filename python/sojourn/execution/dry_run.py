@@ -83,7 +83,7 @@ def plan(study: Study, ledger: Ledger, *, at_a_time: int) -> Plan:
     is rather too short.
 
     Raises:
-        SpecError: a case turned out to be impossible.
+        StudyError: a case turned out to be impossible.
     """
     tasks = unfinished(study, ledger)
     first = [task for task in tasks if task.replication == min(t.replication for t in tasks)]

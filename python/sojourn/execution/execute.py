@@ -155,7 +155,7 @@ def execute(
         Interrupted: Ctrl-C; running cases were stopped, finished ones are in the directory.
         InputError: a result could not be written.
         CodeError: code that came with the study failed in some cases; the others are finished.
-        SpecError: a case turned out to be impossible.
+        StudyError: a case turned out to be impossible.
     """
     total = len(ledger) + len(tasks)
     try:

@@ -52,7 +52,7 @@ def parse(kind: Kind[P], text: str, source: str, overrides: Sequence[tuple[str, 
     """Read a study, plan or estimate with the files that it names, seen from the place of `source`.
 
     Raises:
-        SpecError: it cannot be run as written.
+        StudyError: it cannot be run as written.
     """
     resources: Resources = {}
     base, over = Path(source).parent, list(overrides)
@@ -70,7 +70,7 @@ def study(text: str, source: str, overrides: Sequence[tuple[str, str]]) -> Study
     """Read a study with the files that it names; see `parse`.
 
     Raises:
-        SpecError: it cannot be run as written.
+        StudyError: it cannot be run as written.
     """
     return parse(Study, text, source, overrides)
 
@@ -146,7 +146,7 @@ def provide(study: Study, runs: Iterable[tuple[Case, int]], directory: Path) -> 
         directory: the run directory.
 
     Raises:
-        SpecError: a table cannot be drawn.
+        StudyError: a table cannot be drawn.
         InputError: a file is not what it was.
         OSError: one cannot be written.
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sojourn._core import Case, SpecError, quantity
+from sojourn._core import Case, StudyError, quantity
 from sojourn._internal.units import PS_PER_S, count, number
 from sojourn.store.ledger import Value
 from sojourn.store.rows import Column
@@ -71,7 +71,7 @@ def _accesses(
         return asked, (int(blocks.min()), int(blocks.max())) if blocks.size else None
     try:
         sizes = case.access_sizes(replication)
-    except SpecError:  # not known ahead: a request of a closed loop waits for the one before it
+    except StudyError:  # not known ahead: a request of a closed loop waits for the one before it
         return asked, None
     ends = [end for both in sizes.values() for end in both]
     return [op for op in OPS if op in sizes], (min(ends), max(ends)) if ends else None

@@ -111,7 +111,7 @@ def parse(
     """Check a study; `seed` and `replications` go before its own and before the overrides.
 
     Raises:
-        SpecError: it cannot be run as written.
+        StudyError: it cannot be run as written.
     """
     given = {"run.seed": seed, "run.replications": replications}
     more = [(path, str(value)) for path, value in given.items() if value is not None]
@@ -177,7 +177,7 @@ def simulate(
     Raises:
         InputError: there is no cluster; the directory cannot be written or holds something else; a
             list of service times does not say clearly what it was learnt from.
-        SpecError: a case turned out to be impossible.
+        StudyError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
     learnt_range.check(study.cases())

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import IO, TypeAlias
 
-from sojourn._core import CaseFailed, Progress, SpecError
+from sojourn._core import CaseFailed, Progress, StudyError
 from sojourn._internal import trust
 from sojourn._internal.errors import InputError
 from sojourn.execution import inputs
@@ -83,7 +83,7 @@ def main() -> None:
     with trust.answering(trust.always):  # decided there too
         try:
             cases = inputs.study(path.read_text(encoding="utf-8"), str(path), []).cases()
-        except SpecError as error:
+        except StudyError as error:
             refusal, cases = str(error), []
     by_index = {case.index: case for case in cases}
     for line in sys.stdin:

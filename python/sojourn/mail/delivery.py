@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from sojourn._core import mail_address
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import read_text
-from sojourn._mail import DeliveryServer, MailError, MailSettings
+from sojourn._mail import DeliveryServer, MailSettings, ServerError
 from sojourn.mail.subscribers import Subscribers
 
 _LARGEST_MESSAGE = 100 * 10**6
@@ -95,7 +95,7 @@ def settings(path: Path | None, pairs: list[tuple[str, str]]) -> MailSettings:
 
     Raises:
         InputError: the file cannot be read.
-        SpecError: it has what no list server can be set to.
+        StudyError: it has what no list server can be set to.
     """
     text, source = "", "the default settings"
     if path is not None:
@@ -199,7 +199,7 @@ def deliver(
                 show(server.progress())
     except KeyboardInterrupt:
         done.interrupted = True
-    except MailError as error:
+    except ServerError as error:
         raise InputError(f"the message was not taken over: {error}") from None
     finally:
         done.left, done.cut = server.stop()
@@ -213,8 +213,6 @@ def _start(settings: MailSettings, spool: Path, log: Path | None) -> DeliverySer
         return DeliveryServer.start(settings, spool, log)
     except OSError as error:
         raise InputError(reason(error)) from None
-    except MailError as error:
-        raise InputError(str(error)) from None
 
 
 def _sum_up(server: DeliveryServer, done: Delivered) -> None:

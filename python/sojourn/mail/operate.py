@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.units import count
-from sojourn._mail import MailError, mail_operate
+from sojourn._mail import mail_operate
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,7 @@ def operate(spool: Path, operation: str, selected: Selected) -> Counts:
     if not spool.exists():
         raise InputError(f"{spool}: no spool there")
     it = selected
-    try:
-        found = mail_operate(spool, operation, it.messages, it.lists, it.domains, it.addresses)
-    except (MailError, ValueError) as error:
-        raise InputError(str(error)) from None
+    found = mail_operate(spool, operation, it.messages, it.lists, it.domains, it.addresses)
     return Counts(*found)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from sojourn._internal.errors import InputError, reason
 from sojourn._mail import (
     ListServer,
-    MailError,
     ServeSettings,
     bounce_book,
     mail_reload,
@@ -86,7 +85,7 @@ def settings(path: Path, pairs: list[tuple[str, str]]) -> ServeSettings:
 
     Raises:
         InputError: the file cannot be read.
-        SpecError: it has what no server can be set to.
+        StudyError: it has what no server can be set to.
     """
     return ServeSettings.parse(_text(path), str(path), pairs)
 
@@ -96,27 +95,12 @@ def start(path: Path, pairs: list[tuple[str, str]], log: Path | None) -> ListSer
 
     Raises:
         InputError: a port, a key, the spool or the settings cannot be used.
-        SpecError: the file has what no server can be set to.
+        StudyError: the file has what no server can be set to.
     """
     from sojourn.mail import live
 
     chosen = settings(path, pairs)
-    try:
-        return ListServer.start(chosen, live.page(), log)
-    except MailError as error:
-        raise InputError(str(error)) from None
-
-
-def reopen_log(server: ListServer) -> None:
-    """Have its log go on in a new file of the same name.
-
-    Raises:
-        InputError: the file cannot be opened; the log goes on in the old one.
-    """
-    try:
-        server.reopen_log()
-    except MailError as error:
-        raise InputError(str(error)) from None
+    return ListServer.start(chosen, live.page(), log)
 
 
 def reload(path: Path) -> list[str]:
@@ -124,14 +108,11 @@ def reload(path: Path) -> list[str]:
 
     Raises:
         InputError: no server is running, or it refuses the file and goes on as it was.
-        SpecError: the file has what no server can be set to.
+        StudyError: the file has what no server can be set to.
     """
     text = _text(path)
     chosen = ServeSettings.parse(text, str(path), [])
-    try:
-        return mail_reload(chosen.spool, str(path.absolute()), text)
-    except MailError as error:
-        raise InputError(str(error)) from None
+    return mail_reload(chosen.spool, str(path.absolute()), text)
 
 
 def members(path: Path) -> list[Member]:
@@ -139,12 +120,9 @@ def members(path: Path) -> list[Member]:
 
     Raises:
         InputError: there is no such book, or it cannot be read.
-        SpecError: the file has what no server can be set to.
+        StudyError: the file has what no server can be set to.
     """
-    try:
-        found = bounce_book(book(path))
-    except MailError as error:
-        raise InputError(str(error)) from None
+    found = bounce_book(book(path))
     return [
         Member(list_, who, score, _day(suspended), _day(probed), _utc(last), *why)
         for (list_, who, score, last, probed, suspended), why in found
@@ -156,12 +134,9 @@ def left(path: Path) -> list[Left]:
 
     Raises:
         InputError: there is no such book, or it cannot be read.
-        SpecError: the file has what no server can be set to.
+        StudyError: the file has what no server can be set to.
     """
-    try:
-        found = unsubscribed(book(path))
-    except MailError as error:
-        raise InputError(str(error)) from None
+    found = unsubscribed(book(path))
     return [Left(list_, who, _utc(seconds)) for list_, who, seconds in found]
 
 
@@ -170,12 +145,9 @@ def unverified(path: Path) -> list[Unverified]:
 
     Raises:
         InputError: there is no such book, or it cannot be read.
-        SpecError: the file has what no server can be set to.
+        StudyError: the file has what no server can be set to.
     """
-    try:
-        found = unverified_mail(book(path))
-    except MailError as error:
-        raise InputError(str(error)) from None
+    found = unverified_mail(book(path))
     day = timedelta(days=1)
     first = date(1970, 1, 1)
     return [
@@ -191,26 +163,11 @@ def keys(path: Path, *, rotate: bool) -> list[str]:
 
     Raises:
         InputError: the file of the keys cannot be read or replaced.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     file = settings(path, []).keys
-    try:
-        made = rotate_token_keys(file, int(time.time())) if rotate else token_keys(file)
-    except MailError as error:
-        raise InputError(str(error)) from None
+    made = rotate_token_keys(file, int(time.time())) if rotate else token_keys(file)
     return [_utc(seconds) for seconds in made]
-
-
-def reload_keys(server: ListServer) -> None:
-    """Have a server read its keys again.
-
-    Raises:
-        InputError: their file cannot be read; those from before are used on.
-    """
-    try:
-        server.reload_keys()
-    except MailError as error:
-        raise InputError(str(error)) from None
 
 
 def spool(path: Path) -> Path:
@@ -218,7 +175,7 @@ def spool(path: Path) -> Path:
 
     Raises:
         InputError: the file cannot be read.
-        SpecError: it has what no server can be set to.
+        StudyError: it has what no server can be set to.
     """
     return Path(settings(path, []).spool)
 
@@ -237,7 +194,7 @@ def book(path: Path) -> Path:
 
     Raises:
         InputError: the configuration cannot be read, or there is no such register.
-        SpecError: it has what no server can be set to.
+        StudyError: it has what no server can be set to.
     """
     found = Path(settings(path, []).book)
     if not found.exists():

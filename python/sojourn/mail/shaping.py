@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn._core import mail_address
 from sojourn._internal.errors import InputError
-from sojourn._mail import MailError, mail_shaping
+from sojourn._mail import ServerError, mail_shaping
 
 HEADS = (
     "destination",
@@ -72,7 +72,7 @@ def limits(domain: str, config: Path | None, spool: Path) -> list[Limit]:
         raise InputError(f"{domain!r} is no domain") from None
     try:
         known = [Limit(**it) for it in json.loads(mail_shaping(spool, domain))]
-    except MailError as error:
+    except ServerError as error:
         if config is None:
             raise InputError(str(error)) from None
         known = []

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_MS, duration
-from sojourn._mail import MailError, exposed_file, mail_queue, mail_spool_check, mail_waiting
+from sojourn._mail import exposed_file, mail_queue, mail_spool_check, mail_waiting
 
 HEADS = (
     "message", "sender", "left", "open", "deferred", "held", "done", "bytes", "age", "next try",
@@ -176,7 +176,4 @@ def exposed(spool: Path, log: Path | None = None) -> list[str]:
 def _asked(question: Callable[[Path], _Answer], spool: Path, *beside: Path) -> _Answer:
     if not any(path.exists() for path in (spool, *beside)):
         raise InputError(f"{spool}: no spool there")
-    try:
-        return question(spool)
-    except MailError as error:
-        raise InputError(str(error)) from None
+    return question(spool)

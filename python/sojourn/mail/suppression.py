@@ -9,7 +9,7 @@ from typing import Literal, TextIO, TypeAlias
 
 from sojourn._core import mail_address
 from sojourn._internal.errors import InputError, did_you_mean, reason
-from sojourn._mail import MailError, erase_subscribers, resume_subscribers, suppress_subscribers
+from sojourn._mail import erase_subscribers, resume_subscribers, suppress_subscribers
 from sojourn.mail import serving, subscribers
 
 Verb: TypeAlias = Literal["suspend", "resume", "remove", "erase"]
@@ -31,25 +31,22 @@ def change(config: Path, verb: Verb, lists: Sequence[str], people: Sequence[str]
 
     Raises:
         InputError: there is no such list or register, or something is no address.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     chosen = serving.settings(config, [])
     pairs = [(list_, who) for list_ in _lists(config, chosen.lists, lists) for who in people]
     book = serving.book(config)
     now = int(time.time())
-    try:
-        match verb:
-            case "resume":
-                return resume_subscribers(book, pairs)
-            case "erase":
-                return erase_subscribers(book, pairs)
-            case "suspend" | "remove":
-                left = verb == "remove"
-                words = "removed by the operator" if left else "suspended by the operator"
-                rows: list[_Row] = [(list_, who, left, now, None, words) for list_, who in pairs]
-                return suppress_subscribers(book, rows)
-    except (MailError, ValueError) as error:
-        raise InputError(str(error)) from None
+    match verb:
+        case "resume":
+            return resume_subscribers(book, pairs)
+        case "erase":
+            return erase_subscribers(book, pairs)
+        case "suspend" | "remove":
+            left = verb == "remove"
+            words = "removed by the operator" if left else "suspended by the operator"
+            rows: list[_Row] = [(list_, who, left, now, None, words) for list_, who in pairs]
+            return suppress_subscribers(book, rows)
 
 
 def suspended(
@@ -64,7 +61,7 @@ def suspended(
 
     Raises:
         InputError: there is no such register.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     names = {list_.lower() for list_ in lists}
     hosts = {provider.lower() for provider in providers}
@@ -83,7 +80,7 @@ def rows(config: Path, lists: Sequence[str]) -> list[dict[str, str]]:
 
     Raises:
         InputError: there is no such register.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     found = [
         (it.list, it.subscriber, "suspended", it.suspended, it.status or "", it.reason)
@@ -101,7 +98,7 @@ def export(config: Path, lists: Sequence[str], path: Path) -> int:
 
     Raises:
         InputError: the file exists or cannot be written, or there is no register.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     found = rows(config, lists)
     try:
@@ -131,7 +128,7 @@ def load(config: Path, lists: Sequence[str], path: Path) -> tuple[int, list[str]
 
     Raises:
         InputError: the file or all of its rows cannot be read.
-        SpecError: the configuration has what no server can be set to.
+        StudyError: the configuration has what no server can be set to.
     """
     known = serving.settings(config, []).lists
     given = _lists(config, known, lists)
@@ -145,10 +142,7 @@ def load(config: Path, lists: Sequence[str], path: Path) -> tuple[int, list[str]
             refused.append(f"{path}:{line}: {error}")
     if refused and not found:
         raise InputError("; ".join(refused))
-    try:
-        return suppress_subscribers(serving.book(config), found), refused
-    except (MailError, ValueError) as error:
-        raise InputError(str(error)) from None
+    return suppress_subscribers(serving.book(config), found), refused
 
 
 def _entries(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Case, Study, quantity
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn._internal.units import PS_PER_S, duration
 from sojourn.execution.execute import Task
 from sojourn.execution.results import keep
@@ -96,7 +96,7 @@ def measure(
         How many cases were measured, replications counted.
 
     Raises:
-        InputError: the study cannot be measured; no fio; the directory holds something else.
+        MeasurementError: the study cannot be measured; no fio; the directory holds something else.
         Interrupted: Ctrl-C; finished cases are kept.
     """
     installed = fio.version()
@@ -123,21 +123,21 @@ def check(study: Study, source: str, targets: int) -> None:
     """Refuse a study that cannot be measured on so many targets, and a machine without fio.
 
     Raises:
-        InputError: why not.
+        MeasurementError: why not.
     """
     if study.model != "array":
-        raise InputError(f'{source}: model = "{study.model}", expected "array"')
+        raise MeasurementError(f'{source}: model = "{study.model}", expected "array"')
     for case in study.cases():
         asked = case.parameters
         layout = f'{source}: layout.kind = "{asked["layout.kind"]}"'
         block = quantity(str(asked["block"]))
         if block % SECTOR:
-            raise InputError(
+            raise MeasurementError(
                 f'{source}: block = "{asked["block"]}", expected a multiple of {SECTOR}B: a'
                 " request that passes the page cache by is of whole sectors"
             )
         if asked["join"] != "fork-join":
-            raise InputError(
+            raise MeasurementError(
                 f'{source}: join = "{asked["join"]}", expected "fork-join": real requests do not'
                 " wait for each other's ends"
             )
@@ -146,11 +146,11 @@ def check(study: Study, source: str, targets: int) -> None:
             closed_loops.loops_of(case, source)
         disks = int(asked.get("layout.disks", _DISKS_OF.get(str(asked["layout.kind"]), 1)))
         if targets != disks:
-            raise InputError(
+            raise MeasurementError(
                 f"{layout} has {disks} disks, expected as many TARGETs; there are {targets}"
             )
         if not is_closed and Offered.of(case, 0).phase.any():
-            raise InputError(
+            raise MeasurementError(
                 f"{layout}: some of its writes read first, expected requests of one phase: reads,"
                 " or writes of whole stripes"
             )
@@ -161,7 +161,7 @@ def check_sizes(study: Study, source: str, targets: Mapping[Path, int]) -> None:
     """Refuse targets that are smaller, in bytes, than what a study goes to on each.
 
     Raises:
-        InputError: which one.
+        MeasurementError: which one.
     """
     for case in study.cases():
         if closed_loops.is_closed(case):
@@ -185,7 +185,7 @@ def _check_sizes(case: Case, replication: int, source: str, targets: Mapping[Pat
 
 def _check_size(path: Path, size_bytes: int, source: str, needed: int, what: str) -> None:
     if size_bytes < needed:
-        raise InputError(
+        raise MeasurementError(
             f"{path}: {size_bytes:,} bytes, too few for {source}, which {what}"
             f" {needed:,}; --create SIZE makes a larger one"
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sojourn._core import quantity
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn.store.ledger import Value
 
 _PARTS_OF_THE_CORE = ("workload.", "scheme.priority.")
@@ -58,7 +58,7 @@ class Asked:
     def refuse(self, key: str, expected: str) -> NoReturn:
         """Say what is wrong with a parameter."""
         given = json.dumps(self.parameters[key])
-        raise InputError(f"{self.source}: {key} = {given}, expected {expected}")
+        raise MeasurementError(f"{self.source}: {key} = {given}, expected {expected}")
 
     def refuse_the_rest(self) -> None:
         """Refuse a parameter that was not looked at."""

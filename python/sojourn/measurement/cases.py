@@ -36,7 +36,7 @@ def measure_cases(
         How many cases were measured, replications counted.
 
     Raises:
-        InputError: a case could not be measured; the directory holds something else.
+        MeasurementError: a case could not be measured; the directory holds something else.
         Interrupted: Ctrl-C; finished cases are kept.
     """
     meta = {**meta_of(study, command), "measured": measured}

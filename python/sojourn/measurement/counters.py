@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn._internal.errors import InputError, reason
+from sojourn._internal.errors import MeasurementError, reason
 from sojourn.measurement.netns import Namespace
 
 _GET_QUEUES, _DUMP = 38, 0x301  # RTM_GETQDISC, NLM_F_REQUEST and NLM_F_DUMP
@@ -36,7 +36,7 @@ class Counters:
     """The outermost queues of a namespace's devices; ask as often as you like.
 
     Raises:
-        InputError: there is no such device.
+        MeasurementError: there is no such device.
     """
 
     def __init__(self, namespace: Namespace, devices: Sequence[str]) -> None:
@@ -45,13 +45,13 @@ class Counters:
                 self._devices = [socket.if_nametoindex(device) for device in devices]
                 self._kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)
         except OSError as error:
-            raise InputError(f"no queues of {', '.join(devices)}: {reason(error)}") from None
+            raise MeasurementError(f"no queues of {', '.join(devices)}: {reason(error)}") from None
 
     def read(self) -> list[Counts]:
         """What the kernel counts now, a device each.
 
         Raises:
-            InputError: a device has no queue of which anything is counted.
+            MeasurementError: a device has no queue of which anything is counted.
         """
         length = _HEADER.size + _QUEUE.size
         self._kernel.send(_HEADER.pack(length, _GET_QUEUES, _DUMP, 0, 0) + bytes(_QUEUE.size))
@@ -59,7 +59,7 @@ class Counters:
         try:
             return [found[device] for device in self._devices]
         except KeyError as missing:
-            raise InputError(f"the kernel counts nothing at device {missing}") from None
+            raise MeasurementError(f"the kernel counts nothing at device {missing}") from None
 
     def _answers(self) -> Iterator[tuple[int, Counts]]:
         while True:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Case, Outcome, Progress, Study, quantity
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn._internal.units import PS_PER_S
 from sojourn.execution import inputs
 from sojourn.execution.execute import Task
@@ -60,12 +60,12 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
         How many cases were measured, replications counted.
 
     Raises:
-        InputError: the study cannot be measured; no root, no iproute2; the directory holds
+        MeasurementError: the study cannot be measured; no root, no iproute2; the directory holds
             something else.
         Interrupted: Ctrl-C; finished cases are kept.
     """
     if study.model != "fabric":
-        raise InputError(f'{source}: model = "{study.model}", expected "fabric"')
+        raise MeasurementError(f'{source}: model = "{study.model}", expected "fabric"')
     cases = study.cases()
     plans = {case.index: plan(case, source) for case in cases}
     for case in cases:
@@ -84,19 +84,21 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
 def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
     if kind in {"query", "training"}:
-        raise InputError(f'{source}: workload.kind = "{kind}", expected flows that follow no other')
+        raise MeasurementError(
+            f'{source}: workload.kind = "{kind}", expected flows that follow no other'
+        )
     if not _is_bulk(case) and case.parameters["completion"] != "sender":
-        raise InputError(
+        raise MeasurementError(
             f'{source}: completion = "receiver", expected "sender": on the kernel it is the sender'
             " that says when a flow is done"
         )
     if not _is_bulk(case) and case.parameters["scheme.queue.kind"] == "drr":
-        raise InputError(
+        raise MeasurementError(
             f'{source}: scheme.queue.kind = "drr", expected "drop-tail": on the kernel each flow'
             " has a part of the buffer for good, and flows that end would leave theirs empty"
         )
     if case.jobs > _MOST_FLOWS:
-        raise InputError(
+        raise MeasurementError(
             f"{source}: {case.jobs} flows, expected at most {_MOST_FLOWS}: one port each"
         )
 
@@ -113,7 +115,7 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     offered = case.run(replication, Progress(), drawn)
     if "started_ps" in offered.columns:
         given = case.parameters["workload.file"]
-        raise InputError(
+        raise MeasurementError(
             f'workload.file = "{given}", expected flows that follow no other and are of no job'
         )
     started, cpu = time.perf_counter(), time.process_time()
@@ -255,7 +257,7 @@ def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
     ports = star.ports()
     for port in ports:
         if port.bytes > port.packets * planned.mtu:
-            raise InputError(
+            raise MeasurementError(
                 f"the kernel sent packets of over {planned.mtu} bytes; nothing measured can be used"
             )
     shares = [p.bytes * 8 / rate for p, rate in zip(ports, planned.rates, strict=True)]

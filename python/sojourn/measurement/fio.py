@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn.measurement.target import Target
 
 _LEAST = (3, 29)  # the first whose logs can be of one clock for all children
@@ -68,15 +68,15 @@ def version() -> str:
     """Which fio is installed.
 
     Raises:
-        InputError: none, or one that does not know timestamps.
+        MeasurementError: none, or one that does not know timestamps.
     """
     if shutil.which("fio") is None:
-        raise InputError("measuring an array needs fio (Debian's package of that name)")
+        raise MeasurementError("measuring an array needs fio (Debian's package of that name)")
     said = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
     found = re.match(r"fio-(\d+)\.(\d+)", said)
     if found is None or (int(found[1]), int(found[2])) < _LEAST:
         least = ".".join(map(str, _LEAST))
-        raise InputError(
+        raise MeasurementError(
             f"measuring an array needs fio {least} or newer, this is {said.strip() or 'no fio'}"
         )
     return said.strip()
@@ -111,7 +111,7 @@ def ran(targets: Sequence[Target], files: Mapping[str, str], *, writes: bool) ->
         writes: whether it may write.
 
     Raises:
-        InputError: fio failed.
+        MeasurementError: fio failed.
     """
     with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
         place = Path(folder)
@@ -128,7 +128,7 @@ def ran(targets: Sequence[Target], files: Mapping[str, str], *, writes: bool) ->
         )
         if done.returncode:
             words = failure(done.stderr, place.joinpath("out").read_text())
-            raise InputError(f"fio ended with {done.returncode}: {words}")
+            raise MeasurementError(f"fio ended with {done.returncode}: {words}")
         yield place
 
 
@@ -142,7 +142,7 @@ def replay(targets: Sequence[Target], accesses: Accesses, *, children: int) -> L
     """Issue accesses at their times and wait for all.
 
     Raises:
-        InputError: fio failed, or says less than was asked of it.
+        MeasurementError: fio failed, or says less than was asked of it.
     """
     shares = [slice(child, None, children) for child in range(children)][: accesses.due_us.size]
     job = settings(targets, "psync")
@@ -183,7 +183,7 @@ def _read(place: Path, accesses: Accesses, shares: Sequence[slice]) -> Latencies
         )
         asked = accesses.offset[share]
         if log.shape[0] != asked.size or np.any(log[:, 4] != asked):
-            raise InputError(
+            raise MeasurementError(
                 f"fio's log has {log.shape[0]:,} accesses of {asked.size:,}, or others;"
                 " nothing measured can be used"
             )

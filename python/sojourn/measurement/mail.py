@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Study
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn.execution.execute import Task
 from sojourn.execution.results import keep
 from sojourn.maillog.copies import DELIVERED, Copy, copies
@@ -46,15 +46,19 @@ def measure(
         How many cases were measured.
 
     Raises:
-        InputError: a log cannot be read, or has no delivery; the study is of something else.
+        MeasurementError: a log cannot be read, or has no delivery; the study is of something else.
     """
     if study.model != "mail":
-        raise InputError(f'{source}: model = "{study.model}", expected "mail"')
+        raise MeasurementError(f'{source}: model = "{study.model}", expected "mail"')
     if len(study.cases()) > 1:
-        raise InputError(f"{source}: {len(study.cases())} cases, expected one: a log is of one")
+        raise MeasurementError(
+            f"{source}: {len(study.cases())} cases, expected one: a log is of one"
+        )
     sample = study.cases()[0].parameters["sample"]
     if sample != "none":
-        raise InputError(f'{source}: sample = "{sample}", expected "none": logs tell of deliveries')
+        raise MeasurementError(
+            f'{source}: sample = "{sample}", expected "none": logs tell of deliveries'
+        )
 
     def one(task: Task) -> Record:
         columns, figures = _columns(_copies(reading))
@@ -67,7 +71,7 @@ def measure(
 def _copies(reading: Reading) -> list[Copy]:
     found = copies(attempts(reading))
     if not any(copy.outcome == DELIVERED for copy in found):
-        raise InputError(f"{', '.join(reading.names)}: nothing delivered")
+        raise MeasurementError(f"{', '.join(reading.names)}: nothing delivered")
     return found
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 
 _NEW_NET = 0x40000000  # CLONE_NEWNET of linux/sched.h
 _OWN = "/proc/thread-self/ns/net"
@@ -28,7 +28,7 @@ class Namespace:
     """A separate network namespace, with nothing in it but a loopback device.
 
     Raises:
-        InputError: this process may not make one, or this system has none.
+        MeasurementError: this process may not make one, or this system has none.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Namespace:
         """Let one of `TOOLS` run commands, a line each, inside.
 
         Raises:
-            InputError: one of them failed.
+            MeasurementError: one of them failed.
         """
         with self.inside():
             done = subprocess.run(  # noqa: S603 - ip or tc, by its name
@@ -77,7 +77,7 @@ class Namespace:
             said, *rest = [*done.stderr.splitlines(), ""]
             place = re.search(r"failed -:(\d+)", " ".join(rest))
             line = lines[int(place[1]) - 1] if place else lines[0]
-            raise InputError(f"{tool} {line}: {said.removeprefix('Error: ')}")
+            raise MeasurementError(f"{tool} {line}: {said.removeprefix('Error: ')}")
 
     def set(self, settings: Mapping[str, object]) -> None:
         """Write settings under /proc/sys/net inside; those that this kernel lacks are left out."""
@@ -91,12 +91,12 @@ class Namespace:
         """What a command of iproute2 prints inside.
 
         Raises:
-            InputError: it failed.
+            MeasurementError: it failed.
         """
         with self.inside():
             done = subprocess.run(command, capture_output=True, check=False, text=True)  # noqa: S603
         if done.returncode:
-            raise InputError(f"{' '.join(command)}: {done.stderr.strip()}")
+            raise MeasurementError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout
 
     def close(self) -> None:
@@ -108,13 +108,15 @@ def check() -> None:
     """Refuse to go on where no namespace can be made, or iproute2 is missing.
 
     Raises:
-        InputError: why not.
+        MeasurementError: why not.
     """
     if sys.platform != "linux":
-        raise InputError("measuring a fabric needs Linux: its TCP is what is measured")
+        raise MeasurementError("measuring a fabric needs Linux: its TCP is what is measured")
     for tool in TOOLS:
         if shutil.which(tool) is None:
-            raise InputError(f"measuring a fabric needs iproute2: there is no command {tool!r}")
+            raise MeasurementError(
+                f"measuring a fabric needs iproute2: there is no command {tool!r}"
+            )
     Namespace().close()
 
 
@@ -134,7 +136,7 @@ def _enter(descriptor: int) -> None:
 def _refuse(call: str) -> NoReturn:
     number = ctypes.get_errno()
     if number == errno.EPERM:
-        raise InputError(
+        raise MeasurementError(
             "measuring a fabric needs root: it makes network namespaces and shapes links in them"
         )
-    raise InputError(f"no network namespace to be had: {call}: {os.strerror(number)}")
+    raise MeasurementError(f"no network namespace to be had: {call}: {os.strerror(number)}")

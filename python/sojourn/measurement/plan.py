@@ -58,7 +58,7 @@ def plan(case: Case, source: str) -> Plan:
     """How the kernel does a case.
 
     Raises:
-        InputError: it cannot, for the reason of one parameter, which is named.
+        MeasurementError: it cannot, for the reason of one parameter, which is named.
     """
     asked = Asked(case.parameters, source)
     rates, delay_us = _topology(asked)

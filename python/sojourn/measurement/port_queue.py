@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn._internal.units import PS_PER_US
 from sojourn.measurement.asked import Asked
 from sojourn.measurement.netns import Namespace
@@ -43,7 +43,7 @@ def port_queue(asked: Asked, full: int) -> PortQueue:
     in it too.
 
     Raises:
-        InputError: the kernel has no such queue, for the reason of one parameter, which is named.
+        MeasurementError: the kernel has no such queue; the parameter is named.
     """
     asked.only("buffer.kind", "private")
     asked.only("core_buffer", "none")
@@ -123,7 +123,7 @@ def check_disciplines(disciplines: Iterable[str]) -> None:
     """Refuse disciplines that this kernel lacks, or does not do as they are written.
 
     Raises:
-        InputError: which one, and the module it is in.
+        MeasurementError: which one, and the module it is in.
     """
     for discipline in dict.fromkeys(disciplines):
         scratch = Namespace()
@@ -137,10 +137,10 @@ def _check(scratch: Namespace, discipline: str) -> None:
     name = discipline.split(maxsplit=1)[0]
     try:
         scratch.batch("tc", [f"qdisc add dev lo root {discipline}"])
-    except InputError as error:
+    except MeasurementError as error:
         if "kind is unknown" not in str(error):
             raise
-        raise InputError(
+        raise MeasurementError(
             f"measuring this study needs {name}, which this kernel lacks: the module sch_{name},"
             f" CONFIG_NET_SCH_{name.upper()}"
         ) from None
@@ -149,6 +149,6 @@ def _check(scratch: Namespace, discipline: str) -> None:
     (said,) = json.loads(scratch.show("tc", "-j", "qdisc", "show", "dev", "lo"))
     takes = f"tupdate {said['options']['tupdate']}us"
     if takes not in discipline:
-        raise InputError(
+        raise MeasurementError(
             f"{_AT}.update: expected whole ticks of this kernel's clock: it takes {takes[8:]}"
         )

@@ -42,7 +42,7 @@ class Star:
         """What the switch's ports have sent and dropped, and what waits there, a host each.
 
         Raises:
-            InputError: the kernel does not say.
+            MeasurementError: the kernel does not say.
         """
         return self.counters.read()
 
@@ -55,7 +55,7 @@ def built(plan: Plan, flows: Sequence[tuple[int, int]]) -> Iterator[Star]:
     at its source.
 
     Raises:
-        InputError: the kernel cannot do it.
+        MeasurementError: the kernel cannot do it.
     """
     with ExitStack() as stack:
 

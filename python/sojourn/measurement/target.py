@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._internal.errors import InputError, reason
+from sojourn._internal.errors import MeasurementError, reason
 from sojourn._internal.files import whole
 from sojourn._internal.units import BYTES_PER_GB
 
@@ -41,7 +41,7 @@ def created(paths: Sequence[Path], size_bytes: int, say: Callable[[str], None]) 
     Before any is written it is known that all can be.
 
     Raises:
-        InputError: there is something of that name already, too little space, or no permission.
+        MeasurementError: there is something of that name, too little space, or no permission.
     """
     for path in paths:
         _check_place(path)
@@ -52,7 +52,7 @@ def created(paths: Sequence[Path], size_bytes: int, say: Callable[[str], None]) 
             create(path, size_bytes, say)
             made.append(path)
         yield
-    except InputError:
+    except MeasurementError:
         for path in made:
             path.unlink(missing_ok=True)
         raise
@@ -60,11 +60,13 @@ def created(paths: Sequence[Path], size_bytes: int, say: Callable[[str], None]) 
 
 def _check_place(path: Path) -> None:
     if os.path.lexists(path):
-        raise InputError(f"--create: {path} is there already; name another file, or leave it out")
+        raise MeasurementError(
+            f"--create: {path} is there already; name another file, or leave it out"
+        )
     if not path.parent.is_dir():
-        raise InputError(f"--create: {path.parent} is no directory")
+        raise MeasurementError(f"--create: {path.parent} is no directory")
     if not os.access(path.parent, os.W_OK):
-        raise InputError(f"--create: {path.parent} cannot be written to")
+        raise MeasurementError(f"--create: {path.parent} cannot be written to")
 
 
 def _check_space(paths: Sequence[Path], size_bytes: int) -> None:
@@ -75,7 +77,7 @@ def _check_space(paths: Sequence[Path], size_bytes: int) -> None:
         needed[system] = needed.get(system, 0) + size_bytes
         free = shutil.disk_usage(path.parent).free
         if needed[system] > free:
-            raise InputError(
+            raise MeasurementError(
                 f"--create: {path.parent} has {free / BYTES_PER_GB:,.1f} GB free, and"
                 f" {needed[system] / BYTES_PER_GB:,.1f} GB are asked for"
             )
@@ -87,7 +89,7 @@ def create(path: Path, size_bytes: int, say: Callable[[str], None] = lambda _: N
     After a second, `say` is called with how long the rest will take.
 
     Raises:
-        InputError: it cannot be written.
+        MeasurementError: it cannot be written.
     """
     try:
         with whole(path) as partial, partial.open("wb", buffering=0) as file:
@@ -100,7 +102,7 @@ def create(path: Path, size_bytes: int, say: Callable[[str], None] = lambda _: N
                 file.write(os.urandom(min(_AT_ONCE, size_bytes - start)))
             os.fsync(file.fileno())
     except OSError as error:
-        raise InputError(f"cannot create the target: {reason(error)}") from None
+        raise MeasurementError(f"cannot create the target: {reason(error)}") from None
 
 
 def find(path: Path, *, writes: bool, destroy_data: bool) -> Target:
@@ -112,17 +114,17 @@ def find(path: Path, *, writes: bool, destroy_data: bool) -> Target:
         destroy_data: whether what is on it may be lost.
 
     Raises:
-        InputError: there is none, it is something else, it cannot be opened, or its data would be
-            lost.
+        MeasurementError: there is none, it is something else, it cannot be opened, or its data
+            would be lost.
     """
     try:
         mode = path.stat().st_mode
         device = stat.S_ISBLK(mode)
         if not (device or stat.S_ISREG(mode)):
-            raise InputError(f"{path}: neither a file nor a block device")
+            raise MeasurementError(f"{path}: neither a file nor a block device")
         if writes and not destroy_data:
             what = "block device" if device else "file"
-            raise InputError(
+            raise MeasurementError(
                 f"{path}: the study writes, and what this {what} holds would be lost;"
                 " --destroy-data allows it"
             )
@@ -135,9 +137,11 @@ def find(path: Path, *, writes: bool, destroy_data: bool) -> Target:
         finally:
             os.close(descriptor)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file or device; --create SIZE makes a file") from None
+        raise MeasurementError(
+            f"{path}: no such file or device; --create SIZE makes a file"
+        ) from None
     except OSError as error:
-        raise InputError(f"cannot open the target: {reason(error)}") from None
+        raise MeasurementError(f"cannot open the target: {reason(error)}") from None
     return Target(path, size, device, _is_direct(path), device or held >= size)
 
 

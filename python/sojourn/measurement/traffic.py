@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from sojourn._internal.errors import InputError, reason
+from sojourn._internal.errors import MeasurementError, reason
 from sojourn._internal.units import US_PER_S
 from sojourn.measurement import acknowledged
 from sojourn.measurement.plan import Plan
@@ -169,7 +169,7 @@ def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic
     """The flows' connections, open for as long as the context lasts.
 
     Raises:
-        InputError: one could not be opened.
+        MeasurementError: one could not be opened.
     """
     capacity = plan.queue.size * (plan.mtu if plan.queue.packets else 1)
     on_the_way = max(plan.rates) * 2 * plan.delay_us // (8 * US_PER_S)
@@ -213,7 +213,7 @@ def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic
                     end.setblocking(False)
                 ends.append((sender, receiver))
         except OSError as error:
-            raise InputError(f"no connection between two hosts: {reason(error)}") from None
+            raise MeasurementError(f"no connection between two hosts: {reason(error)}") from None
         traffic = Traffic(flows, ends)
         stack.callback(traffic.close)
         yield traffic

@@ -12,7 +12,7 @@ nothing that luck decides where the model knows how long runs have to be.
 from collections.abc import Callable
 from dataclasses import replace
 
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn.execution import learnt_range
 from sojourn.execution.execute import processors
 from sojourn.planning.bounds import reason
@@ -100,5 +100,5 @@ def _judged(shortlist: Shortlist, entry: Entry, jobs: int) -> Candidate:
             most=shortlist.replications,
             jobs=jobs,
         )
-    except SpecError as error:
+    except StudyError as error:
         return replace(entry.candidate, verdict=IMPOSSIBLE, why=reason(str(error)))

@@ -45,7 +45,7 @@ def read(text: str, source: str, overrides: Pairs) -> Shortlist:
         overrides: (path, value) pairs laid over it.
 
     Raises:
-        SpecError: the text or an override is not a plan that can be run.
+        StudyError: the text or an override is not a plan that can be run.
     """
     plan = inputs.parse(Plan, text, source, list(overrides))
     lists = plan.lists

@@ -56,7 +56,7 @@ def reproduce(
 
     Raises:
         InputError: something cannot be written, or `out` holds something else, or nothing.
-        SpecError: a study cannot be run.
+        StudyError: a study cannot be run.
         Interrupted: Ctrl-C; finished cases are kept.
     """
     asked_for = {run for figure in figures for run in figure.runs}

@@ -46,7 +46,7 @@ class RunPlan:
         """The study, with what the paper puts over it.
 
         Raises:
-            SpecError: it cannot be run as written.
+            StudyError: it cannot be run as written.
         """
         settings = self.set if full else (*self.quick, *self.set)
         pairs = (setting.partition("=") for setting in settings)

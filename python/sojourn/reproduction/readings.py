@@ -68,7 +68,7 @@ def matrix(paper: Paper, out: Path, *, command: str) -> Matrix:
 
     Raises:
         InputError: as `reproduce`.
-        SpecError: as `reproduce`.
+        StudyError: as `reproduce`.
         Interrupted: as `reproduce`.
     """
     all_of_it = [*paper.figures.values()]

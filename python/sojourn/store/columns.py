@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.errors import InputError, RunDirectoryError, did_you_mean
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.run_directory import RunDirectory
@@ -48,7 +48,9 @@ class Columns:
         """
         first = next(iter(ledger), None)
         if first is None:
-            raise InputError(f"{directory.path}: no case is finished yet; `sojourn run` resumes it")
+            raise RunDirectoryError(
+                f"{directory.path}: no case is finished yet; `sojourn run` resumes it"
+            )
         fields = rows.schema(directory.rows(*first.key))
         return Columns(
             axes=tuple(ledger.axes()),

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import RunDirectoryError
 from sojourn._internal.units import count
 from sojourn.store import rows
 
@@ -122,7 +122,7 @@ class Ledger:
         """Read `cases.parquet`.
 
         Raises:
-            InputError: the file is not a ledger.
+            RunDirectoryError: the file is not a ledger.
         """
         table = rows.read(path)
         roles = {
@@ -131,7 +131,9 @@ class Ledger:
         try:
             return Ledger(_record(entry, roles) for entry in table.to_pylist())
         except (KeyError, TypeError) as error:
-            raise InputError(f"{path}: not the ledger of a run ({error} is missing)") from None
+            raise RunDirectoryError(
+                f"{path}: not the ledger of a run ({error} is missing)"
+            ) from None
 
 
 _ROLE = b"role"

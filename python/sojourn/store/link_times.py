@@ -32,7 +32,7 @@ class LinkTimesFile:
         """Those of `links` that are there.
 
         Raises:
-            InputError: the file cannot be read.
+            RunDirectoryError: the file cannot be read.
         """
         if not self._path.exists():
             return {}

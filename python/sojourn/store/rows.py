@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import RunDirectoryError
 from sojourn._internal.files import whole
 
 Column: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[np.uint8], list[str]]
@@ -89,7 +89,7 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a Parquet file, or only some of its columns.
 
     Raises:
-        InputError: the file is missing, or is not Parquet, or lacks a column.
+        RunDirectoryError: the file is missing, or is not Parquet, or lacks a column.
     """
     try:
         # `pq.read_table` would import pandas, where there is one.
@@ -106,7 +106,7 @@ def schema(path: Path) -> pa.Schema:
     """The columns of a Parquet file.
 
     Raises:
-        InputError: the file is missing or is not Parquet.
+        RunDirectoryError: the file is missing or is not Parquet.
     """
     try:
         return pq.read_schema(path)
@@ -118,7 +118,7 @@ def holds(path: Path, column: str) -> bool:
     """Whether a Parquet file has a column, and anything in it, by its footer.
 
     Raises:
-        InputError: the file is missing or is not Parquet.
+        RunDirectoryError: the file is missing or is not Parquet.
     """
     try:
         footer = pq.read_metadata(path)
@@ -136,7 +136,7 @@ def kinds(path: Path) -> list[str]:
     """The kinds of job in a Parquet file of rows.
 
     Raises:
-        InputError: the file is missing, or is not Parquet, or lacks the column.
+        RunDirectoryError: the file is missing, or is not Parquet, or lacks the column.
     """
     column = read(path, ["kind"])["kind"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
@@ -152,13 +152,13 @@ def number(path: Path) -> int | None:
     return found
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def _unreadable(path: Path, error: Exception) -> RunDirectoryError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{path}: no such file")
+        return RunDirectoryError(f"{path}: no such file")
     what = (
         str(error).splitlines()[0].removeprefix(f"Could not open Parquet input source '{path}': ")
     )
-    return InputError(
+    return RunDirectoryError(
         f"{path}: not a readable Parquet file ({what}); delete it and run the study again"
     )
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from sojourn._internal.errors import InputError, reason
+from sojourn._internal.errors import RunDirectoryError, reason
 from sojourn._internal.files import write_text
 from sojourn.store import rows
 from sojourn.store.flow_tables import SHOWN
@@ -80,7 +80,7 @@ class RunDirectory:
         """The records of the cases whose rows are there.
 
         Raises:
-            InputError: `cases.parquet` cannot be read.
+            RunDirectoryError: `cases.parquet` cannot be read.
         """
         if not self.cases.exists():
             return Ledger()
@@ -91,7 +91,7 @@ class RunDirectory:
         """The records of the cases whose rows are there and whole; the others are to be run.
 
         Raises:
-            InputError: `cases.parquet` cannot be read.
+            RunDirectoryError: `cases.parquet` cannot be read.
         """
         return Ledger(
             r for r in self.ledger() if rows.number(self.rows(r.case, r.replication)) == r.jobs
@@ -101,31 +101,33 @@ class RunDirectory:
         """The study's text.
 
         Raises:
-            InputError: this is not a run directory.
+            RunDirectoryError: this is not a run directory.
         """
         try:
             return self.study.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
             what = "no study.toml in it" if self.path.is_dir() else "no such directory"
             what = "but a file" if self.path.is_file() else what
-            raise InputError(f"{self.path}: not a run directory, {what}") from None
+            raise RunDirectoryError(f"{self.path}: not a run directory, {what}") from None
         except UnicodeDecodeError:
-            raise InputError(f"{self.study}: not UTF-8 text") from None
+            raise RunDirectoryError(f"{self.study}: not UTF-8 text") from None
 
     def read_meta(self) -> dict[str, object]:
         """The contents of `meta.json`.
 
         Raises:
-            InputError: it is missing or not JSON.
+            RunDirectoryError: it is missing or not JSON.
         """
         try:
             meta = json.loads(self.meta.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise InputError(f"{self.path}: not a run directory, no meta.json in it") from None
+            raise RunDirectoryError(
+                f"{self.path}: not a run directory, no meta.json in it"
+            ) from None
         except ValueError:
-            raise InputError(f"{self.meta}: not JSON") from None
+            raise RunDirectoryError(f"{self.meta}: not JSON") from None
         if not isinstance(meta, dict):
-            raise InputError(f"{self.meta}: expected an object")
+            raise RunDirectoryError(f"{self.meta}: expected an object")
         return meta
 
     @contextmanager
@@ -135,8 +137,8 @@ class RunDirectory:
         Of a run that is refused before anything is kept of it, nothing is left.
 
         Raises:
-            InputError: it cannot be written, holds something else or another study, or another
-                process is writing it.
+            RunDirectoryError: it cannot be written, holds something else or another study, or
+                another process is writing it.
         """
         made = not self.path.exists()
         try:
@@ -144,12 +146,12 @@ class RunDirectory:
             self.path.joinpath("rows").mkdir(parents=True, exist_ok=True)
             lock = os.open(self.path, os.O_RDONLY)
         except OSError as error:
-            raise InputError(f"cannot write there: {reason(error)}") from None
+            raise RunDirectoryError(f"cannot write there: {reason(error)}") from None
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise InputError(f"{self.path}: another run is writing there") from None
+                raise RunDirectoryError(f"{self.path}: another run is writing there") from None
             begun = not self.study.exists()
             self.expect(study)
             _write(self.study, study)
@@ -184,8 +186,8 @@ class RunDirectory:
         """Say in `meta.json` who runs the rest; a finished run keeps the name of its maker.
 
         Raises:
-            InputError: another version made what is there, or it was measured and this is not, or
-                it cannot be written.
+            RunDirectoryError: another version made what is there, or it was measured and this is
+                not, or it cannot be written.
         """
         if self.meta.exists():
             there = self.read_meta()
@@ -203,7 +205,7 @@ class RunDirectory:
         if not self.path.exists() or self.study.exists():
             return
         if not self.path.is_dir():
-            raise InputError(f"{self.path}: not a directory; choose another --out")
+            raise RunDirectoryError(f"{self.path}: not a directory; choose another --out")
         # A run writes its study first: without one, its folders of inputs are the user's.
         others = [
             entry.name
@@ -212,7 +214,7 @@ class RunDirectory:
             or (entry.name in _INPUTS and not (entry.is_dir() and not any(entry.iterdir())))
         ]
         if others:
-            raise InputError(
+            raise RunDirectoryError(
                 f"{self.path}: holds other files ({min(others)!r}) and no run; choose another --out"
             )
 
@@ -220,7 +222,7 @@ class RunDirectory:
         """Whether the study of this resolved text is run here.
 
         Raises:
-            InputError: what is here cannot be read.
+            RunDirectoryError: what is here cannot be read.
         """
         return self.study.exists() and self._differing(study) is None
 
@@ -228,7 +230,7 @@ class RunDirectory:
         """Check that nothing else is here than a run of the study of this resolved text.
 
         Raises:
-            InputError: something is, or it cannot be read.
+            RunDirectoryError: something is, or it cannot be read.
         """
         self._refuse_other_things()
         if self.study.exists() and (differing := self._differing(study)) is not None:
@@ -238,18 +240,18 @@ class RunDirectory:
         try:
             there = tomllib.loads(self.read_study())
         except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{self.study}: not TOML ({error})") from None
+            raise RunDirectoryError(f"{self.study}: not TOML ({error})") from None
         return first_difference(there, tomllib.loads(study))
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
         kept, other = str(there), str(here)
         if _is_code(kept) and _is_code(other) and as_named(kept) == as_named(other):
-            raise InputError(
+            raise RunDirectoryError(
                 f"{self.path}: was begun with another version of the code, which is kept in"
                 f" {self.path / kept}; `sojourn run {shlex.quote(str(self.study))} --out"
                 f" {shlex.quote(str(self.path))}` goes on with that, another --out begins anew"
             )
-        raise InputError(
+        raise RunDirectoryError(
             f"{self.path}: holds another run: {what} is {_shown(there)} there and {_shown(here)}"
             " here; choose another --out"
         )
@@ -299,7 +301,7 @@ def _write(path: Path, text: str) -> None:
     try:
         write_text(path, text)
     except OSError as error:
-        raise InputError(f"cannot write there: {reason(error)}") from None
+        raise RunDirectoryError(f"cannot write there: {reason(error)}") from None
 
 
 def _shown(value: object) -> str:

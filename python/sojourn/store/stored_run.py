@@ -11,7 +11,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import RunDirectoryError
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
@@ -37,13 +37,13 @@ class StoredRun:
         """Open a run directory.
 
         Raises:
-            InputError: it is not one, or a file in it cannot be read.
+            RunDirectoryError: it is not one, or a file in it cannot be read.
         """
         directory = RunDirectory(path)
         try:
             study = tomllib.loads(directory.read_study())
         except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{directory.study}: not TOML ({error})") from None
+            raise RunDirectoryError(f"{directory.study}: not TOML ({error})") from None
         ledger = directory.ledger()
         cases, replications = _size(study)
         begun = Counter(record.case for record in ledger if record.replication < replications)
@@ -68,7 +68,7 @@ class StoredRun:
         Read when first asked for. `.to_pandas()` gives a data frame.
 
         Raises:
-            InputError: a file of rows cannot be read.
+            RunDirectoryError: a file of rows cannot be read.
         """
         return _joined(self.directory.rows(*record.key) for record in self.ledger)
 
@@ -79,7 +79,7 @@ class StoredRun:
         A row is a station, such as a switch's port, at one time.
 
         Raises:
-            InputError: a file of series cannot be read.
+            RunDirectoryError: a file of series cannot be read.
         """
         paths = (self.directory.series(*record.key) for record in self.ledger)
         return _joined(path for path in paths if path.exists())

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sojourn._core import SpecError
+from sojourn._internal.errors import InputError
 
 SENDER = "list-bounces@lists.example"
 
@@ -51,9 +51,7 @@ def answer(**values: object) -> None:
 @contextmanager
 def refusals() -> Iterator[None]:
     """What cannot be done is an answer too, the last."""
-    from sojourn._mail import MailError
-
     try:
         yield
-    except (MailError, SpecError, OSError) as error:
+    except (InputError, OSError) as error:
         answer(refused=str(error))

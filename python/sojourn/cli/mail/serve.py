@@ -35,23 +35,22 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     import threading
 
     from sojourn._internal.units import count
-    from sojourn._mail import MailError
     from sojourn.mail import serving
 
     server = serving.start(config, [options.pair(setting) for setting in settings], log)
 
     def hang_up(*_: object) -> None:
         try:
-            serving.reopen_log(server)
+            server.reopen_log()
         except InputError as error:
             _say(f"the log goes on in the old file: {error}")
         try:
-            serving.reload_keys(server)
+            server.reload_keys()
         except InputError as error:
             _say(f"the keys are those from before: {error}")
         try:
             notices = server.reload()
-        except MailError as error:
+        except InputError as error:
             _say(f"the configuration was not reloaded: {error}")
         else:
             for notice in (*notices, "the configuration was reloaded"):

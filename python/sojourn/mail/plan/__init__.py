@@ -167,7 +167,7 @@ def plan(
 
     Raises:
         InputError: the settings cannot be read.
-        SpecError: they are none, or the internet's file is none.
+        StudyError: they are none, or the internet's file is none.
     """
     present = resolved(scenario.parsed(server.policy).resolved())
     search = Search(scenario, limits, percentile, say, server)

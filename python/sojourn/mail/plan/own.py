@@ -33,7 +33,7 @@ def server(config: Path | None) -> Server:
 
     Raises:
         InputError: the file cannot be read.
-        SpecError: it has what no list server can be set to.
+        StudyError: it has what no list server can be set to.
     """
     source = DEFAULTS if config is None else str(config)
     return Server(NAME, source, given(config), (), (), _advised, PARTS)

@@ -24,7 +24,7 @@ def given(config: Path | None) -> Policy:
 
     Raises:
         InputError: the file cannot be read.
-        SpecError: it has what no list server can be set to.
+        StudyError: it has what no list server can be set to.
         NotInstalledError: the list server, which checks it, is missing.
     """
     if config is None:

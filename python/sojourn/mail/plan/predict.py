@@ -65,7 +65,7 @@ class Scenario:
         """The same, checked, with settings put over it.
 
         Raises:
-            SpecError: it cannot be run.
+            StudyError: it cannot be run.
         """
         text = self.study(policy, without=without)
         return inputs.study(text, str(self.folder / "study.toml"), [*settings])
@@ -74,7 +74,7 @@ class Scenario:
         """Simulate a policy.
 
         Raises:
-            SpecError: it cannot be run.
+            StudyError: it cannot be run.
         """
         case = self.parsed(policy, without=without).cases()[0]
         return Predicted(

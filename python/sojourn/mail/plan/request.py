@@ -78,7 +78,7 @@ def prepared(
 
     Raises:
         InputError: the internet cannot be read, or the mailer cannot keep what was asked for.
-        SpecError: the settings or the internet's file are none.
+        StudyError: the settings or the internet's file are none.
     """
     _check(request, server)
     forget(request.folder, request.config)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sojourn._core import SpecError
+from sojourn._core import StudyError
 from sojourn._internal import registry
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import read_text, write_text
@@ -145,7 +145,7 @@ def _check(path: Path) -> None:
     try:
         study = f'model = "mail"\nlist = {toml_value(burst)}\ninternet = {toml_value(internet)}\n'
         inputs.study(study, str(path), [])
-    except SpecError as error:
+    except StudyError as error:
         if (wrong := _WRONG.search(str(error))) is None:
             raise
         line, why = wrong.groups()

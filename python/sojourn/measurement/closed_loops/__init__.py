@@ -28,7 +28,7 @@ def measure(
         The rows but `ideal_ps` and `slowdown`, which hang on all of them; and figures.
 
     Raises:
-        InputError: fio cannot do what the case asks for.
+        MeasurementError: fio cannot do what the case asks for.
     """
     loops = loops_of(case)
     warmup = int(case.parameters["workload.warmup"])

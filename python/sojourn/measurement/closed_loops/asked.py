@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sojourn._core import Case, quantity
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn._internal.units import PS_PER_S
 
 DEEPEST = 4096
@@ -59,7 +59,7 @@ def loops_of(case: Case, source: str = "the study") -> list[Loop]:
     """The closed loops of a case, in the study's order; `source` is its file, for messages.
 
     Raises:
-        InputError: a setting that fio cannot do, by its key and value.
+        MeasurementError: a setting that fio cannot do, by its key and value.
     """
     asked = _Settings(source, "", "", _nested(case.parameters))
     for part in _OF_THE_MODEL:
@@ -97,7 +97,7 @@ class _Settings:
         if isinstance(value, dict):
             value = value["kind"]
         where = f"{self.source}: {self.whose}{self.path}{key}"
-        raise InputError(f"{where} = {json.dumps(value)}, expected {expected}")
+        raise MeasurementError(f"{where} = {json.dumps(value)}, expected {expected}")
 
     def refuse_the_rest(self) -> None:
         for key in self.rest:
@@ -192,13 +192,13 @@ def _check_together(loops: list[Loop], source: str) -> None:
     """Refuse more than a machine can be expected to have under way."""
     jobs = sum(loop.depth for loop in loops if loop.think_us)
     if jobs > MOST_THINKING:
-        raise InputError(
+        raise MeasurementError(
             f"{source}: depths of loops with think above 0 sum to {jobs}, expected at most"
             f" {MOST_THINKING}: each of their requests takes a job of fio"
         )
     held = sum(loop.depth * loop.size_bytes for loop in loops)
     if held > _MOST_BYTES:
-        raise InputError(
+        raise MeasurementError(
             f"{source}: workload.arrivals.depth times blocks is {held:,} bytes, expected at most"
             f" {_MOST_BYTES:,}: fio holds all requests under way in memory"
         )

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sojourn._internal.errors import InputError
+from sojourn._internal.errors import MeasurementError
 from sojourn.measurement.closed_loops.asked import Loop
 from sojourn.measurement.fio import failure, ran, settings
 from sojourn.measurement.target import SECTOR, Target
@@ -69,7 +69,7 @@ def engine(direct: bool) -> str:
     """The asynchronous engine of fio that works on this machine.
 
     Raises:
-        InputError: none does.
+        MeasurementError: none does.
     """
     words = ""
     with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
@@ -85,7 +85,7 @@ def engine(direct: bool) -> str:
             if not tried.returncode:
                 return name
             words = failure(tried.stderr)
-    raise InputError(
+    raise MeasurementError(
         "a closed loop needs an asynchronous engine of fio, and none works here:"
         f" tried {' and '.join(_ENGINES)}{'' if direct else ', of which libaio needs O_DIRECT'};"
         f" {words}"
@@ -96,7 +96,7 @@ def run(targets: Sequence[Target], loops: Sequence[Loop], count: int, seed: Sequ
     """Measure closed loops until together they have issued `count` requests, or a few more.
 
     Raises:
-        InputError: fio failed, did other than it was asked to, or would take too long.
+        MeasurementError: fio failed, did other than it was asked to, or would take too long.
     """
     jobs = [
         job
@@ -116,7 +116,7 @@ def run(targets: Sequence[Target], loops: Sequence[Loop], count: int, seed: Sequ
             return done
         needed = _MORE * runs_s * count / max(found, 1)
         if runs_s >= LONGEST_S or needed > LONGEST_S:
-            raise InputError(
+            raise MeasurementError(
                 f"the TARGETs served {found:,} requests in {runs_s:g} s, and {count:,} are asked"
                 f" for: at most {LONGEST_S:,} s are measured; set fewer workload.requests"
             )
@@ -188,7 +188,7 @@ def _read(place: Path, number: int, job: _Job, size_bytes: int) -> tuple[Ints, I
     ]
     path = place / f"took{number}_lat.{number + 1}.log"
     if not issues or not path.stat().st_size:
-        raise InputError(f"job {number} of fio issued no request; nothing can be used")
+        raise MeasurementError(f"job {number} of fio issued no request; nothing can be used")
     issued = np.array(issues, dtype=np.int64)
     # a line an access: end [ms], latency [ns], direction, bytes, offset, priority
     took = np.loadtxt(path, delimiter=",", dtype=np.int64, ndmin=2)
@@ -198,7 +198,7 @@ def _read(place: Path, number: int, job: _Job, size_bytes: int) -> tuple[Ints, I
         issued[in_issued, 1:], took[in_took][:, [2, 4, 3]]
     )
     if not same:
-        raise InputError(
+        raise MeasurementError(
             f"fio's logs have {issued.shape[0]:,} issues and {took.shape[0]:,} latencies, or of"
             " other accesses; nothing measured can be used"
         )
@@ -206,9 +206,9 @@ def _read(place: Path, number: int, job: _Job, size_bytes: int) -> tuple[Ints, I
     _, _, offset, length = issued.T
     ends = int((offset + length).max())
     if np.any(length != asked.size_bytes) or np.any(offset % asked.align_bytes):
-        raise InputError("fio issued accesses of other sizes or places than it was asked for")
+        raise MeasurementError("fio issued accesses of other sizes or places than it was asked for")
     if ends > size_bytes:
-        raise InputError(f"fio went on to byte {ends:,} of TARGETs of {size_bytes:,} bytes")
+        raise MeasurementError(f"fio went on to byte {ends:,} of TARGETs of {size_bytes:,} bytes")
     matched = np.empty_like(took)
     matched[in_issued] = took[in_took]
     return issued[:, 0], matched[:, 1], issued[:, 1], matched[:, 0]
