@@ -12,7 +12,7 @@ from sojourn.api.handles import Run
 from sojourn.store.ledger import Ledger
 
 CASES = (
-    STUDY.replace("flows = 60", "flows = 3000").replace("hosts = 4", "hosts = 2")
+    STUDY.replace("flows = 60", "flows = 8000").replace("websearch", "fb-webserver")
     + """\
 [sweep]
 workload.load = [0.2, 0.5]
@@ -43,24 +43,24 @@ def replications(run):
 
 
 def test_every_mean_is_as_narrow_as_was_asked(command, two_loads, tmp_path):
-    result = command("run", two_loads, "--out", tmp_path / "out", "--precision", "15%", "--json")
+    result = command("run", two_loads, "--out", tmp_path / "out", "--precision", "5%", "--json")
     assert result.code == 0
     said = result.document["precision"]
-    assert (said["share"], said["percentile"], said["reached"]) == (0.15, None, True)
+    assert (said["share"], said["percentile"], said["reached"]) == (0.05, None, True)
     run = Run.open(tmp_path / "out")
     for metric in ("slowdown", "sojourn_ps"):
-        assert max(half_widths(run, metric)) <= 0.15
+        assert max(half_widths(run, metric)) <= 0.05
     assert {c["case"]: c["replications"] for c in said["cases"]} == replications(run)
     # neither was known that well by the study's own number, which is one
     assert min(replications(run).values()) >= FEWEST_REPLICATIONS
     assert run.missing == 0
-    shown = command("run", two_loads, "--out", tmp_path / "out", "--precision", "15%")
+    shown = command("run", two_loads, "--out", tmp_path / "out", "--precision", "5%")
     assert "all finished before" in shown.out
-    assert "mean within 15 % in every case, by" in shown.out
+    assert "mean within 5 % in every case, by" in shown.out
 
 
 def test_more_replications_are_those_of_the_study_with_more(command, two_loads, tmp_path):
-    command("run", two_loads, "--out", tmp_path / "a", "--precision", "15%")
+    command("run", two_loads, "--out", tmp_path / "a", "--precision", "5%")
     run = Run.open(tmp_path / "a")
     most = max(replications(run).values())
     command("run", two_loads, "--out", tmp_path / "b", "--replications", most)
