@@ -36,7 +36,7 @@ pub use sojourn_core::{Cancelled, Progress};
 use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::job::Waiting;
-use crate::packet::{Kind, PacketId};
+use crate::packet::PacketId;
 use crate::queue::{Builder, Queue, QueueKind};
 use crate::transport::{Outbox, Transport};
 use barrier::WindowSummary;
@@ -330,11 +330,10 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
         let Fabric { arena, links: Links { wheel, counts, boundary, .. }, layout, .. } =
             &mut self.fabric;
-        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
         let (near, far) = wheel.packets();
         let far: Vec<PacketId> = far.collect();
         let waiting = arena.len() - far.len();
-        let under_way = near.chain(far).filter(|&id| !is_note(arena[id].kind));
+        let under_way = near.chain(far).filter(|&id| !arena[id].kind.is_note());
         counts.in_network = (waiting + under_way.count()) as u64;
         let mut busy = vec![Span::ZERO; self.scenario.network.links.len()];
         let mut port_peaks = vec![0; busy.len()];

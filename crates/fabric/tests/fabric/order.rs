@@ -32,7 +32,7 @@ fn tcp(balance: Balance) -> PacketScheme {
 /// How many data packets came after a later one of their flow.
 fn overtaken(log: &Log, flows: usize) -> usize {
     let mut highest = vec![None; flows];
-    let data = log.received.iter().filter(|seen| seen.kind == Kind::Data);
+    let data = log.received.iter().filter(|seen| seen.kind == Kind::DATA);
     data.filter(|seen| {
         let highest = &mut highest[seen.flow as usize];
         let late = *highest > Some(seen.sequence);

@@ -292,15 +292,15 @@ impl<B: Builder> Reference<'_, B> {
         let capacity = self.nics[host].capacity(now);
         let (mut turn, mut flow) = (Outbox { now, capacity, ..Outbox::default() }, packet.flow);
         match (packet.kind, packet.key as u8) {
-            (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
-            (Kind::Wake, RESUME) => {
+            (Kind::WAKE, RESUME) if self.nics[host].resumes() != now => return,
+            (Kind::WAKE, RESUME) => {
                 flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
                 turn.capacity = QUANTUM;
                 self.transport.resume(flow, &mut turn);
             }
-            (Kind::Look, _) => self.look(packet.to, packet.sequence),
-            (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
-            (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
+            (Kind::LOOK, _) => self.look(packet.to, packet.sequence),
+            (Kind::START, START) => self.transport.start(packet.flow, &mut turn),
+            (Kind::WAKE, WAKE_SENDER | WAKE_RECEIVER) => {
                 self.transport.wake(wake_of(&packet), &mut turn);
             }
             _ => self.transport.receive(&packet, &mut turn),

@@ -1,5 +1,6 @@
 //! The receiving ends of NDP, and the PULLs of a host.
 
+use super::{NACK, PULL};
 use crate::packet::{Kind, Packet, TRIMMED};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Setup, Wake};
@@ -83,8 +84,9 @@ impl Receivers {
             receiver.asked += 1;
         }
         let (kind, echo) = match trimmed {
-            true => (Kind::Nack, receiver.asked as u16),
-            false => (Kind::Ack, packet.echo),
+            true => (NACK, receiver.asked as u16),
+            // An ACK says which packet has come, and the entropy of it.
+            false => (Kind::ACK, packet.echo),
         };
         outbox.packets.push(Packet { echo, ..setup.answer(kind, packet.flow, sequence) });
         if pull {
@@ -109,7 +111,7 @@ impl Receivers {
                 continue;
             }
             receiver.pulls += 1;
-            outbox.packets.push(setup.answer(Kind::Pull, flow, receiver.pulls));
+            outbox.packets.push(setup.answer(PULL, flow, receiver.pulls));
             pacer.free = outbox.now + interval;
             if receiver.pulls < receiver.asked {
                 receiver.queued = true;
