@@ -6,7 +6,7 @@ use crate::common::Lab;
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Rate, Stream, Time};
 use sojourn_fabric::Flow;
-use sojourn_fabric::engine::{Outcome, Progress, Scenario, sojourn_simulate};
+use sojourn_fabric::engine::{Dependencies, Outcome, Progress, Scenario, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketArena, PacketId};
 use sojourn_fabric::queue::{Builder, Queue};
 use sojourn_fabric::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
@@ -77,7 +77,7 @@ pub(crate) fn watch<B: Builder>(
         hosts: lab.hosts.clone(),
         balance: lab.scheme.balance,
         flows: flows.into(),
-        dependencies: Default::default(),
+        dependencies: Dependencies::none(flows.len()).into(),
         watches: [].into(),
         instants: [].into(),
         smallest: lab.packets.smallest(),

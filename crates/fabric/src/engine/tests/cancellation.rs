@@ -78,7 +78,7 @@ fn run(
     let (few, setup) = scenario(topology, &scheme, &[(0, 0, 1, 0)], 4);
     let flows: Arc<[Flow]> = flows.into();
     let scenario = Scenario {
-        dependencies: Dependencies::new(flows.len(), Vec::<([u32; 0], Span)>::new()).into(),
+        dependencies: Dependencies::none(flows.len()).into(),
         watches: [].into(),
         flows: flows.clone(),
         ..few

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// Most doublings of the time-out of a flow with nothing in flight.
 const MAX_DOUBLINGS: u8 = 6;
 
-/// One sender.
+/// The sending end of one flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
     /// Next packet to be sent for the first time.

@@ -8,7 +8,7 @@ use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{AckPriority, End, Outbox, Setup, Wake};
 use sojourn_core::Time;
 
-/// The state of one receiver.
+/// The receiving end of one flow.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// First packet still missing (RCV.NXT, RFC 9293, 3.3.1).
