@@ -53,6 +53,24 @@ pub enum Keep {
     Totals,
 }
 
+/// How a replication is run. Its results are the same, whichever of them are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// Which results are kept.
+    pub keep: Keep,
+    /// The most threads that it may have, where the model can use several.
+    pub threads: usize,
+    /// How far it is; it can be stopped there.
+    pub progress: &'a Progress,
+}
+
+impl<'a> Execution<'a> {
+    /// On one thread, with rows.
+    pub fn new(progress: &'a Progress) -> Execution<'a> {
+        Execution { keep: Keep::Rows, threads: 1, progress }
+    }
+}
+
 /// The rows and totals of one run.
 #[derive(Clone, Debug)]
 pub struct Report {

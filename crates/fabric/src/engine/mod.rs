@@ -31,7 +31,7 @@ pub use parallel::simulate_on_threads;
 pub use sampling::Sample;
 pub(crate) use scenario::SHORTEST_LOOKAHEAD;
 pub use scenario::{Outcome, PacketCounts, Scenario};
-pub use sojourn_core::{Cancelled, Progress};
+pub use sojourn_core::{Cancelled, Execution, Progress};
 
 use crate::flow::Flow;
 use crate::hosts::HostPort;
@@ -86,17 +86,16 @@ macro_rules! with_memory {
 }
 use with_memory;
 
-/// Simulates `scenario` with ports of `queue` on at most so many threads, each with its own transport.
+/// Simulates `scenario` with ports of `queue`, each thread with its own transport.
 /// See [`simulate_on_threads`].
 pub fn simulate<T: Transport + Send>(
     scenario: &Scenario,
     queue: &QueueKind,
     transport: impl Fn() -> T + Sync,
-    threads: usize,
-    progress: &Progress,
+    execution: Execution<'_>,
 ) -> Result<Outcome, Cancelled> {
     with_ports!(scenario, queue, |ports| {
-        simulate_on_threads(scenario, ports, transport, threads, progress)
+        simulate_on_threads(scenario, ports, transport, execution)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::random_scenarios::scenario;
 use crate::engine::cancellation::EVENTS;
-use crate::engine::{Cancelled, Dependencies, Outcome, Progress, Scenario, simulate};
+use crate::engine::{Cancelled, Dependencies, Execution, Outcome, Progress, Scenario, simulate};
 use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::scheme::PacketScheme;
@@ -88,7 +88,8 @@ fn run(
     let (starts, arrivals) = Default::default();
     let count = Count { starts, arrivals, progress: &progress, cancel_at_start, cancel_at_arrival };
     let transport = || Cancels(Running::new(&scheme.transport, setup.clone()), &count);
-    let outcome = simulate(&scenario, &scheme.queue, transport, threads, &progress);
+    let execution = Execution { threads, ..Execution::new(&progress) };
+    let outcome = simulate(&scenario, &scheme.queue, transport, execution);
     (outcome, [&count.starts, &count.arrivals].map(|events| events.load(Ordering::Relaxed)))
 }
 
