@@ -53,14 +53,14 @@ pub enum Keep {
     Totals,
 }
 
-/// How a replication is run. Its results are the same, whichever of them are kept.
+/// How a replication is run. Nothing here changes a value of its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution<'a> {
     /// Which results are kept.
     pub keep: Keep,
-    /// The most threads that it may have, where the model can use several.
+    /// The most threads of the run, at least 1. A model that can use only one ignores it.
     pub threads: usize,
-    /// How far it is; it can be stopped there.
+    /// Where the run says how far it is, and where it is stopped.
     pub progress: &'a Progress,
 }
 
