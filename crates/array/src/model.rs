@@ -11,7 +11,7 @@ use crate::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
 use sojourn_core::model::{ExactFormulas, Model, OfferedLoad, Sizes, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
 use sojourn_core::resource::Tables;
-use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};
+use sojourn_core::{Cancelled, Column, Execution, Report, Rows, Streams, Vocabulary};
 
 impl Model for ArrayCase {
     fn vocabulary() -> &'static Vocabulary {
@@ -49,11 +49,9 @@ impl Model for ArrayCase {
         &self,
         streams: Streams,
         _: Tables<'_>,
-        keep: Keep,
-        _: usize,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.run(streams, keep, progress)
+        self.run(streams, execution)
     }
 
     fn exact_formulas(&self) -> Option<&dyn ExactFormulas> {

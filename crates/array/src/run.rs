@@ -10,7 +10,7 @@ use crate::workload::{self, Request};
 use sojourn_core::model::Sizes;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{
-    BackgroundWork, Bytes, Cancelled, Column, JobKind, Jobs, Keep, Metric, Phrase, Progress,
+    BackgroundWork, Bytes, Cancelled, Column, Execution, JobKind, Jobs, Keep, Metric, Phrase,
     Report, Rows, Span, Streams, Time, Vocabulary,
 };
 
@@ -135,8 +135,7 @@ impl Sink for RowSink {
 struct Run<'a> {
     case: &'a ArrayCase,
     streams: Streams,
-    keep: Keep,
-    progress: &'a Progress,
+    execution: Execution<'a>,
 }
 
 impl WithDevice for Run<'_> {
@@ -145,7 +144,7 @@ impl WithDevice for Run<'_> {
     fn with<M: ServiceModel>(self, model: M) -> Self::Output {
         let case = self.case;
         let workload = case.workload_for(&model)?;
-        let known = match self.keep {
+        let known = match self.execution.keep {
             Keep::Rows => case.analysis(&model, &workload),
             Keep::Totals => Known::default(),
         };
@@ -161,7 +160,7 @@ impl WithDevice for Run<'_> {
             requests: u64::from(numbers.warmup) + u64::from(numbers.requests),
             streams: self.streams,
         };
-        let done = match self.keep {
+        let done = match self.execution.keep {
             Keep::Rows => {
                 let sink =
                     RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block());
@@ -191,7 +190,9 @@ impl Run<'_> {
         sink: S,
     ) -> Result<Result<(S, TenantOf, AccessCounts), Cancelled>, Refusal> {
         let done = match workload.clients(scenario.streams) {
-            Some(clients) => engine::simulate_clients(scenario, clients, sink, self.progress),
+            Some(clients) => {
+                engine::simulate_clients(scenario, clients, sink, self.execution.progress)
+            }
             None => {
                 let done = self.simulate_open(scenario, workload, sink)?;
                 done.map(|(sink, counts)| (sink, Vec::new(), counts))
@@ -218,11 +219,11 @@ impl Run<'_> {
         let mut requests = requests.map_err(of_workload)?;
         let from = &mut requests;
         let done = match self.case.has_events(workload) {
-            true => engine::simulate(scenario, from, sink, self.progress),
+            true => engine::simulate(scenario, from, sink, self.execution.progress),
             false if scenario.model.servers() > 1 => {
-                engine::parallel(scenario, from, sink, self.progress)
+                engine::parallel(scenario, from, sink, self.execution.progress)
             }
-            false => engine::recursion(scenario, from, sink, self.progress),
+            false => engine::recursion(scenario, from, sink, self.execution.progress),
         };
         if done.is_ok() {
             requests.finish().map_err(of_workload)?;
@@ -236,10 +237,9 @@ impl ArrayCase {
     pub fn run(
         &self,
         streams: Streams,
-        keep: Keep,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.device(Run { case: self, streams, keep, progress })
+        self.device(Run { case: self, streams, execution })
     }
 
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:

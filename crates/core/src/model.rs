@@ -3,7 +3,7 @@
 
 use crate::parameters::{Entry, Field, Refusal, Table, Value};
 use crate::resource::{Call, Tables};
-use crate::{Cancelled, Keep, Progress, Report, Rows, Streams, Vocabulary};
+use crate::{Cancelled, Execution, Report, Rows, Streams, Vocabulary};
 use std::any::Any;
 use std::fmt;
 
@@ -42,15 +42,12 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     /// author of the study has to know about how its files were read.
     fn count(&self, first: Streams, tables: Tables<'_>, tell: Tell<'_>) -> Result<usize, Refusal>;
 
-    /// Simulates a replication, whose drawn tables are in `tables`, on up to `threads` threads where the model
-    /// can.
+    /// Simulates a replication, whose drawn tables are in `tables`.
     fn run(
         &self,
         streams: Streams,
         tables: Tables<'_>,
-        keep: Keep,
-        threads: usize,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
     /// The formulas of the model, where it has any.

@@ -53,6 +53,24 @@ pub enum Keep {
     Totals,
 }
 
+/// How a replication is run. Nothing here changes a value of its results.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// Which results are kept.
+    pub keep: Keep,
+    /// The most threads of the run, at least 1. A model that can use only one ignores it.
+    pub threads: usize,
+    /// Where the run says how far it is, and where it is stopped.
+    pub progress: &'a Progress,
+}
+
+impl<'a> Execution<'a> {
+    /// On one thread, with rows.
+    pub fn new(progress: &'a Progress) -> Execution<'a> {
+        Execution { keep: Keep::Rows, threads: 1, progress }
+    }
+}
+
 /// The rows and totals of one run.
 #[derive(Clone, Debug)]
 pub struct Report {

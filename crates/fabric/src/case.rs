@@ -18,7 +18,7 @@ use crate::workload::{Drawn, Workload, WorkloadContext};
 use sojourn_core::model::Tell;
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::resource::{Call, Tables};
-use sojourn_core::{Keep, Rate, Report, Span, Streams, Time, parameters};
+use sojourn_core::{Execution, Rate, Report, Span, Streams, Time, parameters};
 use std::sync::Arc;
 
 parameters! {
@@ -254,21 +254,15 @@ impl FabricCase {
 }
 
 impl Ready {
-    /// Simulates it on up to so many threads, packets permitting: the ideal scheduler has one. Rows
-    /// and time series are made where they are kept.
-    pub fn run(
-        &self,
-        keep: Keep,
-        threads: usize,
-        progress: &Progress,
-    ) -> Result<Report, Cancelled> {
+    /// Simulates it; the ideal scheduler has one thread. Rows and time series are made where they are kept.
+    pub fn run(&self, execution: Execution<'_>) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
         let best = self.jobs.ideal_times(&mut ideals, self.completion);
         let outcome = match &self.scheme {
-            Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
-            Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
+            Scheme::Packets(scheme) => self.simulate(scheme, execution)?,
+            Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, execution.progress)?,
         };
-        let mut report = report(keep, self.played(), &best, &outcome);
+        let mut report = report(execution.keep, self.played(), &best, &outcome);
         if let Scheme::Packets(scheme) = &self.scheme {
             let ends = match self.completion {
                 Completion::Receiver => &outcome.received,
@@ -294,8 +288,7 @@ impl Ready {
     pub(crate) fn simulate(
         &self,
         scheme: &PacketScheme,
-        threads: usize,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Outcome, Cancelled> {
         let scenario = Scenario {
             network: self.network.clone(),
@@ -323,8 +316,8 @@ impl Ready {
             digest_windows: self.digest_windows,
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
-        scheme.surround(threads, || {
-            engine::simulate(&scenario, &scheme.queue, transport, threads, progress)
+        scheme.surround(execution, || {
+            engine::simulate(&scenario, &scheme.queue, transport, execution)
         })
     }
 

@@ -4,7 +4,9 @@ use crate::topology::{Hop, Network};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Bytes, Span, Time, choices, nested, parameters};
 
-/// One flow: the job of a fabric.
+/// One flow, as a workload offers it. What it waits for is in the graph of messages
+/// ([`MessageGraph`](crate::workload::MessageGraph)), and how far it has come is known to its two ends, a sender
+/// and a receiver of a [`transport`](crate::transport).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Source host.

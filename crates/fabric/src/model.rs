@@ -14,7 +14,7 @@ use crate::workload::{Workload, deadlines};
 use sojourn_core::model::{Model, Part, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::resource::{Call, Tables};
-use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary, WORKLOADS};
+use sojourn_core::{Cancelled, Execution, Report, Streams, Vocabulary, WORKLOADS};
 
 impl Model for FabricCase {
     fn vocabulary() -> &'static Vocabulary {
@@ -52,11 +52,9 @@ impl Model for FabricCase {
         &self,
         streams: Streams,
         tables: Tables<'_>,
-        keep: Keep,
-        threads: usize,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        Ok(self.ready(streams, tables)?.run(keep, threads, progress))
+        Ok(self.ready(streams, tables)?.run(execution))
     }
 
     fn table(&self) -> Table {

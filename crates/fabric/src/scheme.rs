@@ -11,7 +11,7 @@ use crate::transport::{
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
-use sojourn_core::{Bytes, Span, parameters};
+use sojourn_core::{Bytes, Execution, Span, parameters};
 use std::num::NonZeroU32;
 
 /// How flows are carried.
@@ -229,11 +229,11 @@ impl PacketScheme {
         })
     }
 
-    /// Calls `simulate`, which runs a simulation on up to so many threads, in the way in which the
-    /// Python classes of the scheme are fastest.
-    pub(crate) fn surround<R>(&self, threads: usize, simulate: impl FnOnce() -> R) -> R {
+    /// Calls `simulate`, which runs a simulation as `execution` says, in the way in which the Python
+    /// classes of the scheme are fastest.
+    pub(crate) fn surround<R>(&self, execution: Execution<'_>, simulate: impl FnOnce() -> R) -> R {
         let transport = self.transport.class().into_iter();
-        surround(&transport.chain(self.queue.classes()).collect::<Vec<_>>(), threads, simulate)
+        surround(&transport.chain(self.queue.classes()).collect::<Vec<_>>(), execution, simulate)
     }
 
     /// A table with the name of a known scheme changes that one; another says all.

@@ -4,7 +4,7 @@
 
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_core::resource::no_tables;
-use sojourn_core::{Keep, Streams};
+use sojourn_core::{Execution, Streams};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::{FabricCase, Scheme};
 use std::fmt::Write;
@@ -28,7 +28,9 @@ fn grid(name: &str, scheme: &Value, threads: usize) -> String {
     table.set("scheme", scheme.clone());
     let case = FabricCase::read_table(&table).expect("a case");
     let ready = case.ready(Streams::new(7, 0), &no_tables).expect("flows");
-    let report = ready.run(Keep::Rows, threads, &Progress::default()).expect("not cancelled");
+    let progress = Progress::default();
+    let report =
+        ready.run(Execution { threads, ..Execution::new(&progress) }).expect("not cancelled");
     let columns = ["src", "dst", "size_bytes", "arrived_ps", "finished_ps", "retransmits"];
     let mut text = format!("{name}\n");
     for column in columns {

@@ -181,7 +181,7 @@ impl Case {
         let given = resources::resources(&resources);
         let tables = |key: &str| given.table_or(&self.resources, key);
         let run = |progress: &study::Progress| {
-            self.case.run(replication, &tables, keep, threads, progress)
+            self.case.run(replication, &tables, study::Execution { keep, threads, progress })
         };
         let report = progress.watch(py, run)?.map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;

@@ -1,7 +1,7 @@
 //! Runs the first case of a study and prints its totals: `cargo run --example first_case STUDY.toml`.
 
 use sojourn_core::resource::no_tables;
-use sojourn_study::{Keep, Progress, Resources, Study};
+use sojourn_study::{Execution, Keep, Progress, Resources, Study};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -27,8 +27,10 @@ fn run(path: &str) -> Result<String, String> {
     let study =
         Study::parse(&text, path, &[], &Resources::default()).map_err(|error| error.to_string())?;
     let case = study.cases().first().ok_or("a study has a case")?;
+    let progress = Progress::default();
+    let execution = Execution { keep: Keep::Totals, ..Execution::new(&progress) };
     let report = case
-        .run(0, &no_tables, Keep::Totals, 1, &Progress::default())
+        .run(0, &no_tables, execution)
         .map_err(|error| error.to_string())?
         .map_err(|_| "the run was stopped".to_owned())?;
     let line = |(name, value): &(String, _)| format!("{name} = {value:?}\n");

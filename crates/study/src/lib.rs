@@ -33,4 +33,4 @@ pub use settings::read_settings;
 pub use study::{Case, Refused, Study};
 pub use vocabulary::vocabulary;
 
-pub use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows};
+pub use sojourn_core::{Cancelled, Column, Execution, Keep, Progress, Report, Rows};

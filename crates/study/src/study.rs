@@ -9,7 +9,7 @@ use sojourn_core::model::{Model, Sizes, Tell};
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::resource::{Call, Tables};
 use sojourn_core::units::is_same_quantity;
-use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
+use sojourn_core::{Cancelled, Execution, Report, Rows, Streams, nested, parameters};
 use std::any::Any;
 use std::cell::RefCell;
 use std::num::NonZeroU32;
@@ -365,18 +365,16 @@ impl Case {
         document::flat(&self.model.table())
     }
 
-    /// Simulates one replication, counted from 0, whose tables are in `tables`, on up to `threads` threads where
-    /// the model can. The rows of a replication are equal on any number of threads.
+    /// Simulates one replication, counted from 0, whose tables are in `tables`. The rows of a replication are
+    /// equal on any number of threads.
     pub fn run(
         &self,
         replication: u32,
         tables: Tables<'_>,
-        keep: Keep,
-        threads: usize,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         self.model
-            .run(self.streams(replication), tables, keep, threads, progress)
+            .run(self.streams(replication), tables, execution)
             .map_err(|refusal| self.refused(&refusal))
     }
 

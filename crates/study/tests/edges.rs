@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use sojourn_core::resource::no_tables;
 use sojourn_properties::cases;
-use sojourn_study::{Column, Keep, Progress, Report};
+use sojourn_study::{Column, Execution, Progress, Report};
 use std::fs;
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn run(text: &str, folder: &str) -> Vec<Report> {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder).join("study.toml");
     let Ok(study) = read::study(text, source.to_str().unwrap(), &[]) else { return Vec::new() };
     let run = |case: &sojourn_study::Case| {
-        let ran = case.run(0, &no_tables, Keep::Rows, 1, &Progress::default()).ok()?;
+        let ran = case.run(0, &no_tables, Execution::new(&Progress::default())).ok()?;
         Some(ran.expect("nothing cancels it"))
     };
     study.cases().iter().filter_map(run).collect()

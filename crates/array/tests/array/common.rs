@@ -9,7 +9,7 @@ use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_core::resource::{Content, Octets, Resource};
-use sojourn_core::{Keep, Progress, Report, Rows, Span, Stream, Streams, Time};
+use sojourn_core::{Execution, Progress, Report, Rows, Span, Stream, Streams, Time};
 use std::sync::Arc;
 
 /// A block of 256 sectors.
@@ -137,7 +137,7 @@ pub(crate) fn report(parts: &[(&str, Value)], seed: u64) -> Report {
         table.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let run = case.run(Streams::new(seed, 0), Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(seed, 0), Execution::new(&Progress::default()));
     run.expect("it can run").expect("not cancelled")
 }
 

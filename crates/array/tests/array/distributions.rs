@@ -3,7 +3,7 @@
 use crate::common::{half_width, mean, sojourns, table, text};
 use sojourn_array::ArrayCase;
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_core::{Keep, Progress, Streams};
+use sojourn_core::{Execution, Progress, Streams};
 
 /// Reads of the paper's disks.
 fn case(layout: Value, rate: &str, blocks: i64, more: &[(&str, Value)]) -> ArrayCase {
@@ -33,7 +33,7 @@ fn between(case: &ArrayCase, what: &str) -> f64 {
     assert!(known.least.is_sorted() && known.most.is_sorted(), "{what}");
     let apart = known.least.iter().zip(&known.most).map(|(low, high)| high - low);
     assert!(apart.clone().all(|apart| apart > -1e-9), "{what}");
-    let run = case.run(Streams::new(41, 0), Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(41, 0), Execution::new(&Progress::default()));
     let sojourns = sojourns(&run.unwrap().unwrap().rows);
     let places = (1..40).map(|part| part * known.times_ps.len() / 80);
     for place in places {

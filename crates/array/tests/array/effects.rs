@@ -5,7 +5,7 @@ use crate::common::text;
 use sojourn_array::ArrayCase;
 use sojourn_core::model::Model;
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_core::{Keep, Progress, Stream, Streams};
+use sojourn_core::{Execution, Progress, Stream, Streams};
 
 /// Parameters that may change nothing, by kind and key, and why they are accepted all the same.
 const REASONS: &[(&str, &str, &str)] = &[
@@ -255,7 +255,7 @@ fn accepted(table: &Table) -> Option<ArrayCase> {
 }
 
 fn rows(case: &ArrayCase) -> sojourn_core::Rows {
-    let run = case.run(Streams::new(1, 0), Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(1, 0), Execution::new(&Progress::default()));
     run.expect("it was accepted").expect("nothing cancels it").rows
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{file, table, text};
 use sojourn_array::ArrayCase;
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_core::{Keep, Progress, Report, Streams};
+use sojourn_core::{Execution, Progress, Report, Streams};
 
 /// A run of an array of disks whose every access takes a millisecond.
 fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Report {
@@ -25,7 +25,7 @@ fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Repo
         parts.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&parts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let run = case.run(Streams::new(1, 0), Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(1, 0), Execution::new(&Progress::default()));
     run.unwrap().unwrap()
 }
 

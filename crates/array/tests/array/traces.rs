@@ -6,7 +6,7 @@ use sojourn_array::device::Op;
 use sojourn_array::workload::{Ready, Request, Workload, WorkloadContext};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
 use sojourn_core::resource::Octets;
-use sojourn_core::{Keep, Progress, Streams};
+use sojourn_core::{Execution, Progress, Streams};
 use std::io::{BufRead, Cursor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -256,7 +256,7 @@ fn a_run_of_a_trace_that_changes_has_no_rows() {
             case.set(part, value);
         }
         let case = ArrayCase::read_table(&case).unwrap();
-        case.run(Streams::new(1, 0), Keep::Rows, &Progress::default())
+        case.run(Streams::new(1, 0), Execution::new(&Progress::default()))
     };
     assert_eq!(run(false).unwrap().unwrap().rows.ints("arrived_ps"), [0, 100_000]);
     let refusal = run(true).err().unwrap();

@@ -100,21 +100,21 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         let counts = &mut self.fabric.links.counts;
         counts.turns += 1;
         self.outbox.now = now;
-        if packet.kind != Kind::Data {
+        if packet.kind != Kind::DATA {
             // Data is for a receiver, which looks at no capacity.
             self.outbox.capacity = at(&mut self.nics, host).capacity(now);
         }
         match packet.kind {
-            Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
+            Kind::START => self.transport.start(flow, &mut self.outbox),
+            Kind::WAKE => self.transport.wake(wake_of(packet), &mut self.outbox),
+            Kind::LOOK => {
+                let (number, instant) = (packet.to, packet.sequence);
+                self.done += self.looks.look(number, instant, &mut self.transport);
+            }
+            _ => {
                 counts.delivered += 1;
                 counts.marked += u64::from(packet.marks & CE != 0);
                 self.transport.receive(packet, &mut self.outbox);
-            }
-            Kind::Start => self.transport.start(flow, &mut self.outbox),
-            Kind::Wake => self.transport.wake(wake_of(packet), &mut self.outbox),
-            Kind::Look => {
-                let (number, instant) = (packet.to, packet.sequence);
-                self.done += self.looks.look(number, instant, &mut self.transport);
             }
         }
         if std::mem::take(&mut self.outbox.held) {
@@ -348,12 +348,12 @@ const LOOK: u8 = 4;
 
 /// The note that `flow` starts at `at`.
 pub(super) fn start_note(at: Time, flow: u32) -> Packet {
-    note(Packet::arriving(at, START), Kind::Start, flow)
+    note(Packet::arriving(at, START), Kind::START, flow)
 }
 
 /// The note that the flows of `host` are looked at, at `at`, which is instant number `instant`.
 pub(super) fn look_note(at: Time, host: u16, instant: u32) -> Packet {
-    Packet { sequence: instant, to: host, ..note(Packet::arriving(at, LOOK), Kind::Look, 0) }
+    Packet { sequence: instant, to: host, ..note(Packet::arriving(at, LOOK), Kind::LOOK, 0) }
 }
 
 /// The note that wakes one end of a flow.
@@ -362,7 +362,7 @@ pub(super) fn wake_note(wake: Wake) -> Packet {
         End::Sender => WAKE_SENDER,
         End::Receiver => WAKE_RECEIVER,
     };
-    note(Packet::arriving(wake.at, order), Kind::Wake, wake.flow)
+    note(Packet::arriving(wake.at, order), Kind::WAKE, wake.flow)
 }
 
 /// The wake-up that such a note stands for.

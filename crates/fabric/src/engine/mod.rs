@@ -31,12 +31,12 @@ pub use parallel::simulate_on_threads;
 pub use sampling::Sample;
 pub(crate) use scenario::SHORTEST_LOOKAHEAD;
 pub use scenario::{Outcome, PacketCounts, Scenario};
-pub use sojourn_core::{Cancelled, Progress};
+pub use sojourn_core::{Cancelled, Execution, Progress};
 
 use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::job::Waiting;
-use crate::packet::{Kind, PacketId};
+use crate::packet::PacketId;
 use crate::queue::{Builder, Queue, QueueKind};
 use crate::transport::{Outbox, Transport};
 use barrier::WindowSummary;
@@ -86,17 +86,16 @@ macro_rules! with_memory {
 }
 use with_memory;
 
-/// Simulates `scenario` with ports of `queue` on at most so many threads, each with its own transport.
+/// Simulates `scenario` with ports of `queue`, each thread with its own transport.
 /// See [`simulate_on_threads`].
 pub fn simulate<T: Transport + Send>(
     scenario: &Scenario,
     queue: &QueueKind,
     transport: impl Fn() -> T + Sync,
-    threads: usize,
-    progress: &Progress,
+    execution: Execution<'_>,
 ) -> Result<Outcome, Cancelled> {
     with_ports!(scenario, queue, |ports| {
-        simulate_on_threads(scenario, ports, transport, threads, progress)
+        simulate_on_threads(scenario, ports, transport, execution)
     })
 }
 
@@ -330,11 +329,10 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
         let Fabric { arena, links: Links { wheel, counts, boundary, .. }, layout, .. } =
             &mut self.fabric;
-        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
         let (near, far) = wheel.packets();
         let far: Vec<PacketId> = far.collect();
         let waiting = arena.len() - far.len();
-        let under_way = near.chain(far).filter(|&id| !is_note(arena[id].kind));
+        let under_way = near.chain(far).filter(|&id| !arena[id].kind.is_note());
         counts.in_network = (waiting + under_way.count()) as u64;
         let mut busy = vec![Span::ZERO; self.scenario.network.links.len()];
         let mut port_peaks = vec![0; busy.len()];

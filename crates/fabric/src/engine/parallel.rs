@@ -4,15 +4,17 @@ use super::barrier::{Side, SpinBarrier, WindowSummary};
 use super::cancellation::unless_cancelled;
 use super::partition::{Layout, Partition};
 use super::port::{Fabric, Links, SwitchMemory};
-use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_memory};
+use super::{
+    Cancelled, Engine, Execution, Outcome, Progress, Scenario, sojourn_simulate, with_memory,
+};
 use crate::queue::{Builder, Queue};
 use crate::transport::Transport;
 use rustix::time::{ClockId, clock_gettime};
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
-/// Simulates `scenario` on at most so many threads, each with its own transport. The outcome is
-/// that of one thread; so is the panic of a thread that fails.
+/// Simulates `scenario` on the threads of `execution`, each with its own transport. The outcome is
+/// equal on one thread, and so is the panic of a thread that fails.
 ///
 /// Where other programs have the processors, threads that wait for each other take many times as
 /// long as one. Then one goes on alone with all parts of the scenario, which `progress` says, and
@@ -21,14 +23,13 @@ pub fn simulate_on_threads<B, T>(
     scenario: &Scenario,
     queue: &B,
     transport: impl Fn() -> T + Sync,
-    threads: usize,
-    progress: &Progress,
+    execution: Execution<'_>,
 ) -> Result<Outcome, Cancelled>
 where
     B: Builder<Port: Send> + Sync,
     T: Transport + Send,
 {
-    simulate_judged(scenario, queue, transport, threads, |_| Losses::new(), progress)
+    simulate_judged(scenario, queue, transport, |_| Losses::new(), execution)
 }
 
 /// Like [`simulate_on_threads`], but `judge` makes the [`Judge`] of each side whenever threads begin.
@@ -36,14 +37,14 @@ pub(super) fn simulate_judged<B, T, J: Judge>(
     scenario: &Scenario,
     queue: &B,
     transport: impl Fn() -> T + Sync,
-    threads: usize,
     judge: impl Fn(usize) -> J + Sync,
-    progress: &Progress,
+    execution: Execution<'_>,
 ) -> Result<Outcome, Cancelled>
 where
     B: Builder<Port: Send> + Sync,
     T: Transport + Send,
 {
+    let Execution { threads, progress, .. } = execution;
     let partition = Partition::new(&scenario.network, threads);
     if partition.count == 1 {
         return sojourn_simulate(scenario, queue, transport(), progress);

@@ -58,7 +58,7 @@ pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
 impl Scenario {
     /// The flows that wait for no other, by arrival time.
     pub(super) fn independent(&self) -> &[Flow] {
-        &self.flows[..self.dependencies.first(&self.flows)]
+        &self.flows[..self.dependencies.waiting().start as usize]
     }
 
     /// The lookahead: the least time from a port to the next node.

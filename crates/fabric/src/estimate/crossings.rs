@@ -98,7 +98,7 @@ impl Crossings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Progress;
+    use crate::engine::{Execution, Progress};
     use crate::estimate::tests::{ready, sparse};
     use crate::scheme::Scheme;
     use crate::topology::{Clos, FatTree, LeafSpine, Topology};
@@ -125,7 +125,7 @@ mod tests {
             let hosts = topology.graph().hosts() as u16;
             let ready = ready(topology, &sparse(hosts, 60));
             let Scheme::Packets(scheme) = &ready.scheme else { panic!("a scheme of packets") };
-            let outcome = ready.simulate(scheme, 1, &Progress::default()).unwrap();
+            let outcome = ready.simulate(scheme, Execution::new(&Progress::default())).unwrap();
             let (network, flows, packets) = (&ready.network, &ready.jobs.flows, &ready.packets);
             let crossings = Crossings::new(network, flows, ready.streams);
             let mut sent = vec![Span::ZERO; network.links.len()];

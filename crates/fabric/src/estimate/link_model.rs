@@ -15,7 +15,7 @@ use crate::job::{Averaging, Jobs};
 use crate::scheme::Scheme;
 use crate::topology::{Graph, LinkSpec};
 use crate::workload::Drawn;
-use sojourn_core::{Rate, Span, Time};
+use sojourn_core::{Execution, Rate, Span, Time};
 use std::collections::BTreeMap;
 
 /// A rate at which nothing waits: a byte a picosecond.
@@ -121,7 +121,7 @@ impl<'a> LinkModel<'a> {
     fn excess(&self, spec: LinkSpec, progress: &Progress) -> Result<(Vec<i64>, u64), Cancelled> {
         let Scheme::Packets(scheme) = &self.ready.scheme else { unreachable!("it is estimable") };
         let ready = self.ready_with(spec);
-        let outcome = ready.simulate(scheme, 1, progress)?;
+        let outcome = ready.simulate(scheme, Execution::new(progress))?;
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
         let flows = ready.jobs.flows.iter().zip(&outcome.acknowledged);
         let excess = |(flow, &finished): (&Flow, &Time)| match finished {

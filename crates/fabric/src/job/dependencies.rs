@@ -3,22 +3,31 @@
 use crate::flow::Flow;
 use crate::lists::Lists;
 use sojourn_core::{Span, Time};
+use std::ops::Range;
 
 /// The messages of a simulation that wait for others: the last of its flows. Each has one parent or more,
 /// flows before it that end at its source, so that no host learns of another faster than by a packet. It
 /// begins when all its parents have arrived whole and a delay has passed, but not before its own arrival
 /// time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependencies {
-    /// Of each of these messages its parents, numbered among all flows.
+    /// The first of these messages. They have the numbers of their flows, as their parents have.
+    first: u32,
+    /// Of each of them its parents.
     parents: Lists,
     /// Of each of them the time from the end of its last parent to its begin.
     delays: Vec<Span>,
-    /// Of each flow the messages that wait for it, numbered among those that wait.
+    /// Of each flow the messages that wait for it.
     children: Lists,
 }
 
 impl Dependencies {
+    /// The dependencies of `flows` flows that wait for none.
+    pub fn none(flows: usize) -> Dependencies {
+        let (parents, delays, children) = Default::default();
+        Dependencies { first: flows as u32, parents, delays, children }
+    }
+
     /// The dependencies of the last among `flows` flows: the parents of each, and its delay.
     pub fn new<P: AsRef<[u32]>>(
         flows: usize,
@@ -30,36 +39,37 @@ impl Dependencies {
             delays.push(delay);
         }
         if delays.is_empty() {
-            return Dependencies::default();
+            return Dependencies::none(flows);
         }
+        let first = (flows - delays.len()) as u32;
         let pairs = (0..delays.len() as u32)
-            .flat_map(|child| parents.of(child).iter().map(move |&parent| (parent, child)));
+            .flat_map(|place| parents.of(place).iter().map(move |&parent| (parent, first + place)));
         let children = Lists::grouped(flows, pairs);
-        Dependencies { parents, delays, children }
+        Dependencies { first, parents, delays, children }
     }
 
-    /// How many messages wait for others.
-    pub fn count(&self) -> usize {
-        self.delays.len()
+    /// The messages that wait for others.
+    pub fn waiting(&self) -> Range<u32> {
+        self.first..self.first + self.delays.len() as u32
     }
 
-    /// The number of the first message that waits for others, among `flows` flows.
-    pub fn first(&self, flows: &[Flow]) -> usize {
-        flows.len() - self.count()
+    /// The place of `message` among those that wait for others, if it does.
+    pub(crate) fn place(&self, message: u32) -> Option<usize> {
+        message.checked_sub(self.first).map(|place| place as usize)
     }
 
-    /// The parents of message number `waiting` among those that wait.
-    pub fn parents(&self, waiting: usize) -> &[u32] {
-        self.parents.of(waiting as u32)
+    /// The parents of `message`.
+    pub fn parents(&self, message: u32) -> &[u32] {
+        self.place(message).map_or(&[], |place| self.parents.of(place as u32))
     }
 
     /// The time from the end of its last parent to its begin.
-    pub fn delay(&self, waiting: usize) -> Span {
-        self.delays[waiting]
+    pub fn delay(&self, message: u32) -> Span {
+        self.place(message).map_or(Span::ZERO, |place| self.delays[place])
     }
 }
 
-/// The state of the messages that wait for others.
+/// The state of the messages that wait for others, each at its place among these.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     /// How many parents of each have not arrived whole.
@@ -71,10 +81,10 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// No flow has arrived yet.
     pub(crate) fn new(dependencies: &Dependencies) -> Waiting {
-        let messages = 0..dependencies.count();
+        let parents = |message| dependencies.parents(message).len() as u32;
         Waiting {
-            left: messages.map(|message| dependencies.parents(message).len() as u32).collect(),
-            began: vec![Time::NEVER; dependencies.count()],
+            left: dependencies.waiting().map(parents).collect(),
+            began: vec![Time::NEVER; dependencies.waiting().len()],
         }
     }
 
@@ -87,15 +97,14 @@ impl Waiting {
         (flows, dependencies): (&[Flow], &Dependencies),
         mut start: impl FnMut(u32, Time),
     ) {
-        let first = dependencies.first(flows);
         for &child in dependencies.children.of(flow) {
-            let place = child as usize;
+            let place = (child - dependencies.first) as usize;
             self.left[place] -= 1;
             if self.left[place] == 0 {
-                let own = flows[first + place].arrived;
+                let own = flows[child as usize].arrived;
                 let at = own.max(now + dependencies.delays[place]);
                 self.began[place] = at;
-                start((first + place) as u32, at);
+                start(child, at);
             }
         }
     }

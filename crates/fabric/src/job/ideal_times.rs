@@ -36,12 +36,11 @@ impl Jobs {
             Completion::Receiver => flows.clone(),
             Completion::Sender => until(ideals, Completion::Receiver),
         };
-        let first = self.first_waiting();
-        for waiting in 0..self.dependencies.count() {
-            let number = first + waiting;
-            if self.owners[number].role == Role::Response {
-                let asked = alone[self.dependencies.parents(waiting)[0] as usize];
-                flows[number] = asked + self.dependencies.delay(waiting) + alone[number];
+        for message in self.dependencies.waiting() {
+            let place = message as usize;
+            if self.owners[place].role == Role::Response {
+                let asked = alone[self.dependencies.parents(message)[0] as usize];
+                flows[place] = asked + self.dependencies.delay(message) + alone[place];
             }
         }
         // Written set by set; a message looks at those of its set alone.
@@ -68,8 +67,9 @@ impl Jobs {
         for &number in self.members.of(set) {
             let flow = &self.flows[number as usize];
             let own = origin.map_or(Span::ZERO, |origin| flow.arrived.since(origin));
-            let (parents, delay) = self.waits_for(number);
-            let parents = parents.iter().filter(|&&parent| self.is_of(set, parent));
+            let delay = self.dependencies.delay(number);
+            let parents = self.dependencies.parents(number).iter();
+            let parents = parents.filter(|&&parent| self.is_of(set, parent));
             let ready = parents.map(|&parent| ends[parent as usize].saturating_add(delay)).max();
             let begin = own.max(ready.unwrap_or(Span::ZERO));
             let end = begin.saturating_add(alone[number as usize]);
@@ -96,20 +96,12 @@ impl Jobs {
     fn known_begin(&self, set: u32) -> Option<Time> {
         let members = self.members.of(set);
         let waits_for_others = |&number: &u32| {
-            let (parents, _) = self.waits_for(number);
-            parents.iter().any(|&parent| !self.is_of(set, parent))
+            let mut parents = self.dependencies.parents(number).iter();
+            parents.any(|&parent| !self.is_of(set, parent))
         };
         // The first member waits for none then, and no other such member arrives earlier.
         let first = members.first().filter(|_| !members.iter().any(waits_for_others))?;
         Some(self.flows[*first as usize].arrived)
-    }
-
-    /// The messages that flow number `flow` waits for, and its delay after them.
-    fn waits_for(&self, flow: u32) -> (&[u32], Span) {
-        match (flow as usize).checked_sub(self.first_waiting()) {
-            Some(waiting) => (self.dependencies.parents(waiting), self.dependencies.delay(waiting)),
-            None => (&[], Span::ZERO),
-        }
     }
 
     /// Whether flow number `flow` is of set number `set`.

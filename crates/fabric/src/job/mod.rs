@@ -12,7 +12,7 @@ pub(crate) use ideal_times::IdealTimes;
 use crate::flow::Flow;
 use crate::lists::Lists;
 use crate::workload::offered::Offered;
-use crate::workload::{Drawn, JobKind, Role};
+use crate::workload::{Drawn, JobKind, MessageId, Role};
 use sojourn_core::Time;
 use std::sync::Arc;
 
@@ -75,8 +75,8 @@ pub(crate) struct MessageSet {
 struct Placed {
     flow: Flow,
     owner: Owner,
-    /// Its number among the flows of all parts, part by part.
-    drawn: u32,
+    /// The message that it carries, of its part of the case.
+    message: MessageId,
     waits: bool,
 }
 
@@ -104,11 +104,6 @@ impl Jobs {
         }
     }
 
-    /// The number of the first flow that waits for others.
-    pub(crate) fn first_waiting(&self) -> usize {
-        self.dependencies.first(&self.flows)
-    }
-
     /// The latest time that a flow with an end arrives, or before which it does not begin.
     pub(crate) fn last_arrival(&self) -> Option<Time> {
         let finite = self.flows.iter().filter(|flow| !flow.is_endless());
@@ -128,9 +123,9 @@ fn message_sets(parts: &[Drawn]) -> Vec<MessageSet> {
         let first = sets.len();
         let set = |&kind| MessageSet { part, kind, soonest: Time::NEVER };
         sets.extend(graph.jobs().iter().map(set));
-        for (number, flow) in flows.iter().enumerate() {
-            if let Some(job) = graph.job(number) {
-                let soonest = &mut sets[first + job as usize].soonest;
+        for (message, flow) in MessageId::all().zip(flows) {
+            if let Some(job) = graph.job(message) {
+                let soonest = &mut sets[first + job.place()].soonest;
                 *soonest = flow.arrived.min(*soonest);
             }
         }
@@ -155,22 +150,21 @@ fn rank(sets: &mut Vec<MessageSet>) -> Vec<u32> {
 fn placed(parts: &[Drawn], ranks: &[u32]) -> Vec<Placed> {
     let mut placed = Vec::with_capacity(parts.iter().map(|drawn| drawn.flows.len()).sum());
     for in_set in [false, true] {
-        let (mut first_flow, mut first_set) = (0, 0);
+        let mut first_set = 0;
         for (part, Drawn { flows, graph, .. }) in (0..).zip(parts) {
-            for (number, &flow) in flows.iter().enumerate() {
-                let job = graph.job(number);
+            for (message, &flow) in MessageId::all().zip(flows) {
+                let job = graph.job(message);
                 if job.is_some() != in_set {
                     continue;
                 }
-                let set = job.map(|job| ranks[first_set + job as usize]);
+                let set = job.map(|job| ranks[first_set + job.place()]);
                 placed.push(Placed {
                     flow,
-                    owner: Owner { part, role: graph.role(number), set },
-                    drawn: (first_flow + number) as u32,
-                    waits: !graph.parents(number).is_empty(),
+                    owner: Owner { part, role: graph.role(message), set },
+                    message,
+                    waits: graph.waits(message),
                 });
             }
-            first_flow += flows.len();
             first_set += graph.jobs().len();
         }
     }
@@ -182,27 +176,18 @@ fn placed(parts: &[Drawn], ranks: &[u32]) -> Vec<Placed> {
 fn dependencies(parts: &[Drawn], placed: &[Placed]) -> Dependencies {
     let waiting = placed.iter().filter(|placed| placed.waits).count();
     if waiting == 0 {
-        return Dependencies::default();
+        return Dependencies::none(placed.len());
     }
-    let mut numbers = vec![0; placed.len()];
+    // By part of the case and message: the number of its flow.
+    let mut numbers: Vec<Vec<u32>> = parts.iter().map(|drawn| vec![0; drawn.flows.len()]).collect();
     for (number, placed) in (0..).zip(placed) {
-        numbers[placed.drawn as usize] = number;
+        numbers[usize::from(placed.owner.part)][placed.message.place()] = number;
     }
-    let firsts: Vec<u32> = parts
-        .iter()
-        .scan(0, |next, drawn| {
-            let first = *next;
-            *next += drawn.flows.len() as u32;
-            Some(first)
-        })
-        .collect();
-    let own = placed[placed.len() - waiting..].iter().map(|placed| {
-        let part = usize::from(placed.owner.part);
-        let (first, graph) = (firsts[part], &parts[part].graph);
-        let number = (placed.drawn - first) as usize;
-        let parents = graph.parents(number).iter();
-        let parents = parents.map(|parent| numbers[(first + parent) as usize]);
-        (parents.collect::<Vec<u32>>(), graph.delay(number))
+    let own = placed[placed.len() - waiting..].iter().map(|&Placed { owner, message, .. }| {
+        let part = usize::from(owner.part);
+        let graph = &parts[part].graph;
+        let parents = graph.parents(message).map(|parent| numbers[part][parent.place()]);
+        (parents.collect::<Vec<u32>>(), graph.delay(message))
     });
     Dependencies::new(placed.len(), own)
 }

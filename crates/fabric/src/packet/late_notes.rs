@@ -68,7 +68,7 @@ mod tests {
 
     fn note(at: u64, flow: u32, nth: u32) -> Packet {
         let key = Packet::arriving(Time::from_ps(at), 1);
-        Packet { key, flow, sequence: nth, kind: Kind::Start, ..Packet::LAST }
+        Packet { key, flow, sequence: nth, kind: Kind::START, ..Packet::LAST }
     }
 
     proptest! {

@@ -29,24 +29,36 @@ pub const LONGEST_TIMER: Span = Span::from_s(3_600);
 /// ... and a full packet may be on a link for so long.
 pub const LONGEST_CROSSING: Span = Span::from_s(60);
 
-/// The purpose of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
+/// The purpose of a packet, as far as the engine, queues and paths know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Kind(u8);
+
+impl Kind {
     /// Carries a part of a flow to its receiver.
-    Data,
+    pub const DATA: Kind = Kind(0);
     /// Tells the sender what has arrived.
-    Ack,
-    /// Tells the sender that a packet has arrived without its payload (NDP).
-    Nack,
-    /// Asks the sender for another packet (NDP).
-    Pull,
-    /// Never leaves its host: a note to itself that a flow's timer may be due.
-    Wake,
+    pub const ACK: Kind = Kind(1);
+
+    /// A control packet of a transport, which numbers its own from 0 and alone knows what they say.
+    pub const fn control(number: u8) -> Kind {
+        assert!(number < Kind::FIRST_NOTE - 2, "more kinds of control packets than a byte holds");
+        Kind(2 + number)
+    }
+
     /// Never leaves its host: a note that a flow begins.
-    Start,
+    pub(crate) const START: Kind = Kind(Kind::FIRST_NOTE);
+    /// Never leaves its host: a note to itself that a flow's timer may be due.
+    pub(crate) const WAKE: Kind = Kind(Kind::FIRST_NOTE + 1);
     /// Never leaves its host: a note to look how far a flow has come.
-    Look,
+    pub(crate) const LOOK: Kind = Kind(Kind::FIRST_NOTE + 2);
+
+    const FIRST_NOTE: u8 = u8::MAX - 2;
+
+    /// Whether it is a note, which is no packet.
+    pub(crate) const fn is_note(self) -> bool {
+        self.0 >= Kind::FIRST_NOTE
+    }
 }
 
 /// One packet: 32 bytes, two to a cache line.
@@ -62,9 +74,7 @@ pub struct Packet {
     pub(crate) next: PacketId,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Data: its place in the flow, counted in packets. ACK: the first packet still missing, or the
-    /// one that has arrived, as the transport has it. NACK: the packet that came trimmed. PULL: how
-    /// many there were of this flow, this one included.
+    /// Data: its place in the flow, counted in packets. Else the transport decides what it says.
     pub sequence: u32,
     /// Priority; a lower number goes first.
     pub priority: u32,
@@ -72,30 +82,28 @@ pub struct Packet {
     pub to: u16,
     /// Size on the wire, in bytes.
     pub size: u16,
-    /// Data: the entropy by which paths may be chosen, as the IPv6 flow label (RFC 6438). ACK: as the
-    /// transport has it, the entropy of the packet that caused it, or how far above `sequence` that
-    /// packet lies; 0 when it is covered. NACK: the low bits of the number of the PULL that will
-    /// follow it.
+    /// Data: the entropy by which paths may be chosen, as the IPv6 flow label (RFC 6438). Else the
+    /// transport decides what it says.
     pub echo: u16,
     /// Its purpose.
     pub kind: Kind,
-    /// Marks of queues and receivers: [`ECT`], [`CE`], [`ECE`], [`TRIMMED`], [`PROBE`],
-    /// [`TRIMMABLE`].
+    /// What queues read and write, [`ECT`], [`CE`], [`TRIMMABLE`] and [`TRIMMED`], and
+    /// the [marks of its transport](TRANSPORT_MARKS).
     pub marks: u8,
 }
+
+const _: () = assert!(std::mem::size_of::<Packet>() == 32);
 
 /// ECN-capable transport (RFC 3168, section 5).
 pub const ECT: u8 = 1;
 /// Congestion experienced: a queue marked the packet (RFC 3168, section 5).
 pub const CE: u8 = 2;
-/// An ACK echoes a congestion mark (RFC 3168, section 6.1).
-pub const ECE: u8 = 4;
 /// A queue trimmed the payload.
 pub const TRIMMED: u8 = 8;
-/// The sender only asks whether anything gets through: the packet carries nothing of its flow.
-pub const PROBE: u8 = 16;
 /// A queue may trim the payload instead of dropping the packet.
 pub const TRIMMABLE: u8 = 32;
+/// Marks that only the transport of a packet reads and writes.
+pub const TRANSPORT_MARKS: [u8; 4] = [4, 16, 64, 128];
 /// How many traffic classes there are, as in IEEE 802.1Q.
 pub const CLASSES: usize = 8;
 
@@ -110,7 +118,7 @@ impl Packet {
         to: 0,
         size: 0,
         echo: 0,
-        kind: Kind::Wake,
+        kind: Kind::WAKE,
         marks: 0,
     };
 
@@ -126,7 +134,7 @@ impl Packet {
         let Packet { key, next: _, flow, sequence, priority, to, size, echo, kind, marks } = *self;
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let small = u64::from(to) << 48 | u64::from(size) << 32 | u64::from(echo) << 16;
-        let small = small | (kind as u64) << 8 | u64::from(marks);
+        let small = small | u64::from(kind.0) << 8 | u64::from(marks);
         let halves = [key, pair(flow, sequence), pair(priority, 0), small];
         halves.into_iter().fold(salt, |hash, half| mix(hash ^ half))
     }
@@ -172,10 +180,5 @@ mod tests {
     fn the_latest_moment_of_a_run_has_a_key() {
         let latest = LATEST_ARRIVAL + LONGEST_DRAIN + LONGEST_TIMER + LONGEST_CROSSING;
         assert!(latest.ps() < 1 << 56);
-    }
-
-    #[test]
-    fn two_packets_share_a_cache_line() {
-        assert_eq!(std::mem::size_of::<Packet>(), 32);
     }
 }

@@ -17,7 +17,7 @@ impl Check for Ecmp {}
 impl Choose for Ecmp {
     #[inline(always)]
     fn choose(input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
-        hashed(packet.flow, packet.kind != Kind::Data, input.salt, ways)
+        hashed(packet.flow, packet.kind != Kind::DATA, input.salt, ways)
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     fn packet_of(flow: u32) -> Packet {
-        Packet { flow, kind: Kind::Data, ..Packet::LAST }
+        Packet { flow, kind: Kind::DATA, ..Packet::LAST }
     }
 
     /// 11 flows over 20 uplinks are all apart with probability 20!/(9! 20^11) = 0.0327 (Alizadeh

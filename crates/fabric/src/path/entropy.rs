@@ -18,7 +18,7 @@ impl Check for Entropy {}
 impl Choose for Entropy {
     #[inline(always)]
     fn choose(input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
-        let back = packet.kind != Kind::Data;
+        let back = packet.kind != Kind::DATA;
         let entropy = if back { 0 } else { u64::from(packet.echo) << 48 };
         hashed(packet.flow, back, input.salt ^ entropy, ways)
     }
@@ -37,14 +37,14 @@ mod tests {
     /// million (binomial) less than 27 or more than 105 times. Without entropy, and backwards, it is ECMP.
     #[test]
     fn packets_of_a_flow_spread_with_their_entropy() {
-        let packet = Packet { flow: 7, kind: Kind::Data, echo: 0, ..Packet::LAST };
+        let packet = Packet { flow: 7, kind: Kind::DATA, echo: 0, ..Packet::LAST };
         let mut taken = [0; 16];
         for echo in 0..1_000 {
             taken[way::<Entropy>(&Packet { echo, ..packet }) as usize] += 1;
         }
         assert!(taken.iter().all(|count| (27..=105).contains(count)), "{taken:?}");
         assert_eq!(way::<Entropy>(&packet), way::<Ecmp>(&packet));
-        let ack = Packet { kind: Kind::Ack, echo: 5, ..packet };
+        let ack = Packet { kind: Kind::ACK, echo: 5, ..packet };
         assert_eq!(way::<Entropy>(&ack), way::<Ecmp>(&ack));
     }
 }

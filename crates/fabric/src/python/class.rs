@@ -2,7 +2,7 @@
 
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::resource::FileName;
-use sojourn_core::{nested, parameters};
+use sojourn_core::{Execution, nested, parameters};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ pub trait PythonClass: Debug + Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// Calls `simulate`, which runs a simulation on up to so many threads, in the way in which the
-    /// class is fastest.
-    fn surround(&self, _threads: usize, simulate: &mut dyn FnMut()) {
+    /// Calls `simulate`, which runs a simulation as `execution` says, in the way in which the class is
+    /// fastest.
+    fn surround(&self, _execution: Execution<'_>, simulate: &mut dyn FnMut()) {
         simulate();
     }
 }
@@ -22,19 +22,19 @@ pub trait PythonClass: Debug + Send + Sync {
 /// Calls `simulate` surrounded by each of some classes; see [`PythonClass::surround`].
 pub(crate) fn surround<R>(
     classes: &[&dyn PythonClass],
-    threads: usize,
+    execution: Execution<'_>,
     simulate: impl FnOnce() -> R,
 ) -> R {
-    fn by_each(classes: &[&dyn PythonClass], threads: usize, simulate: &mut dyn FnMut()) {
+    fn by_each(classes: &[&dyn PythonClass], execution: Execution<'_>, simulate: &mut dyn FnMut()) {
         match classes.split_first() {
             None => simulate(),
             Some((first, others)) => {
-                first.surround(threads, &mut || by_each(others, threads, simulate));
+                first.surround(execution, &mut || by_each(others, execution, simulate));
             }
         }
     }
     let (mut simulate, mut result) = (Some(simulate), None);
-    by_each(classes, threads, &mut || result = simulate.take().map(|simulate| simulate()));
+    by_each(classes, execution, &mut || result = simulate.take().map(|simulate| simulate()));
     result.expect("each class calls it once")
 }
 

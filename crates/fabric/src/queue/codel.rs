@@ -291,7 +291,7 @@ mod tests {
 
     fn offer(port: &mut CoDelPort, arena: &mut PacketArena, now: Time, size: u16, marks: u8) {
         let key = Packet::arriving(now, 0);
-        let id = arena.insert(Packet { key, size, marks, kind: Kind::Data, ..Packet::LAST });
+        let id = arena.insert(Packet { key, size, marks, kind: Kind::DATA, ..Packet::LAST });
         port.enqueue(now, now, id, arena, super::super::no_drop);
     }
 

@@ -128,7 +128,7 @@ impl FqCoDel {
 impl FqCoDelPort {
     /// The hash of a packet's flow; what goes back is another flow.
     fn hash(&self, packet: &Packet) -> u16 {
-        let flow = u64::from(packet.flow) << 1 | u64::from(packet.kind != Kind::Data);
+        let flow = u64::from(packet.flow) << 1 | u64::from(packet.kind != Kind::DATA);
         ((u128::from(mix(flow ^ self.salt)) * u128::from(self.flows)) >> 64) as u16
     }
 
@@ -405,7 +405,7 @@ mod tests {
                     key: Packet::arriving(now, 0),
                     flow,
                     size,
-                    kind: Kind::Data,
+                    kind: Kind::DATA,
                     ..Packet::LAST
                 };
                 let id = arena.insert(packet);
@@ -429,7 +429,7 @@ mod tests {
                 let id = port.dequeue(Time::ZERO, &mut arena, super::super::no_drop);
                 order.push(arena[id.expect("a packet")].flow);
             }
-            let (kind, key) = (Kind::Data, 0);
+            let (kind, key) = (Kind::DATA, 0);
             let id = arena.insert(Packet { flow, size: 1_500, kind, key, ..Packet::LAST });
             port.enqueue(Time::ZERO, Time::from_ps(1), id, &mut arena, super::super::no_drop);
         }

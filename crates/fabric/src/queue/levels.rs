@@ -156,7 +156,7 @@ mod tests {
 
     fn packet(priority: u32, sequence: u32) -> Packet {
         let template = Packet::LAST;
-        Packet { priority, sequence, size: 1500, kind: Kind::Data, marks: ECT, ..template }
+        Packet { priority, sequence, size: 1500, kind: Kind::DATA, marks: ECT, ..template }
     }
 
     /// Offers a packet; whether it was kept.

@@ -215,7 +215,7 @@ mod tests {
             to: 0,
             size,
             echo: 0,
-            kind: Kind::Data,
+            kind: Kind::DATA,
             marks: 0,
         }
     }

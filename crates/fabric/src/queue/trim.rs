@@ -110,7 +110,7 @@ impl Data {
 /// Whether it has a payload that waits as data.
 #[inline]
 fn is_data(packet: &Packet) -> bool {
-    packet.kind == Kind::Data && packet.marks & TRIMMED == 0
+    packet.kind == Kind::DATA && packet.marks & TRIMMED == 0
 }
 
 impl Queue for TrimPort {
@@ -209,11 +209,11 @@ mod tests {
 
     fn data(sequence: u32) -> Packet {
         let template = Packet::LAST;
-        Packet { sequence, size: 1500, kind: Kind::Data, marks: TRIMMABLE, ..template }
+        Packet { sequence, size: 1500, kind: Kind::DATA, marks: TRIMMABLE, ..template }
     }
 
     fn ack(sequence: u32) -> Packet {
-        Packet { size: 40, kind: Kind::Ack, marks: 0, ..data(sequence) }
+        Packet { size: 40, kind: Kind::ACK, marks: 0, ..data(sequence) }
     }
 
     /// Offers a packet; how many were dropped.

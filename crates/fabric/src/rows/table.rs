@@ -125,8 +125,8 @@ impl Run<'_> {
 
     /// When flow number `flow` began; [`Time::NEVER`] if it waited for others to the end.
     fn began(&self, flow: usize) -> Time {
-        match flow.checked_sub(self.of.jobs.first_waiting()) {
-            Some(waiting) => self.outcome.began[waiting],
+        match self.of.jobs.dependencies.place(flow as u32) {
+            Some(place) => self.outcome.began[place],
             None => self.of.jobs.flows[flow].arrived,
         }
     }
@@ -180,7 +180,7 @@ impl Run<'_> {
     fn response(&self, place: usize, set: usize) -> Row {
         let Run { of: Played { jobs, packets, .. }, ideals, outcome } = self;
         let flow = &jobs.flows[place];
-        let request = jobs.dependencies.parents(place - jobs.first_waiting())[0] as usize;
+        let request = jobs.dependencies.parents(place as u32)[0] as usize;
         let (own, of_request) = (outcome.tallies[place], outcome.tallies[request]);
         Row {
             kind: Kind::Response,
@@ -265,7 +265,7 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
             rows.push(name, Column::Int(ints(&|row| of_set(row, [set, member]))));
         }
     }
-    if !of.jobs.sets.is_empty() || of.jobs.dependencies.count() > 0 {
+    if !of.jobs.sets.is_empty() || !of.jobs.dependencies.waiting().is_empty() {
         rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
     }
     rows

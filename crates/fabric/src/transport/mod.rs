@@ -240,7 +240,7 @@ impl Setup {
             to: this.to,
             size: self.packets.wire(full.min(this.bytes - before) as u16),
             echo: 0,
-            kind: Kind::Data,
+            kind: Kind::DATA,
             marks: 0,
         }
     }

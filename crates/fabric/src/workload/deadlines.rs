@@ -1,6 +1,6 @@
 //! Deadlines of flows, and their traffic classes: the terms on which a workload's flows arrive.
 
-use super::{Drawn, Role};
+use super::{Drawn, MessageId, Role};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Shape, Table, Value};
@@ -224,9 +224,9 @@ impl FlowTerms {
         self.set_classes(&mut wholes, streams);
         let (jobs, single) = wholes.split_at(drawn.graph.jobs().len());
         let mut single = single.iter();
-        for (number, flow) in drawn.flows.iter_mut().enumerate() {
-            let whole = match drawn.graph.job(number) {
-                Some(job) => &jobs[job as usize],
+        for (message, flow) in MessageId::all().zip(&mut drawn.flows) {
+            let whole = match drawn.graph.job(message) {
+                Some(job) => &jobs[job.place()],
                 None => single.next().expect("a whole for each single flow"),
             };
             if flow.deadline == Time::NEVER {
@@ -275,14 +275,14 @@ fn wholes(drawn: &Drawn) -> Vec<Flow> {
     let Drawn { flows, graph, .. } = drawn;
     let empty = Flow::new(0, 0, 0, Time::NEVER);
     let mut wholes = vec![empty; graph.jobs().len()];
-    for (number, flow) in flows.iter().enumerate() {
-        let Some(job) = graph.job(number) else {
+    for (message, flow) in MessageId::all().zip(flows) {
+        let Some(job) = graph.job(message) else {
             wholes.push(*flow);
             continue;
         };
-        let whole = &mut wholes[job as usize];
+        let whole = &mut wholes[job.place()];
         whole.arrived = whole.arrived.min(flow.arrived);
-        if graph.role(number) != Role::Request {
+        if graph.role(message) != Role::Request {
             whole.bytes = whole.bytes.saturating_add(flow.bytes);
         }
     }

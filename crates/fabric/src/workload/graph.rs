@@ -1,7 +1,40 @@
-//! Messages as a workload draws them: what each waits for, and which job it is of.
+//! Messages as a workload draws them: what each waits for, and which job it is of. A message is a node of
+//! this graph; the [`Flow`](crate::flow::Flow) of the same place carries it.
 
 use crate::lists::Lists;
 use sojourn_core::Span;
+
+/// The place of a message among the flows that its workload has drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageId(u32);
+
+impl MessageId {
+    /// The message at `place`.
+    pub(crate) const fn at(place: usize) -> MessageId {
+        MessageId(place as u32)
+    }
+
+    /// All messages, from the first on, without an end.
+    pub(crate) fn all() -> impl Iterator<Item = MessageId> {
+        (0..).map(MessageId)
+    }
+
+    /// Its place.
+    pub(crate) const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The place of a job among those of its workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobId(u32);
+
+impl JobId {
+    /// Its place.
+    pub(crate) const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// The kind of a job that is a set of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,54 +46,59 @@ pub enum JobKind {
     Messages,
 }
 
-/// The role of a flow.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A flow with a row.
+    /// A message with a row of the kind `flow`.
     Flow,
     /// A request, which has no row apart from that of its response.
     Request,
-    /// A response to one request, the flow that it waits for.
+    /// A response to one request, the message that it waits for.
     Response,
 }
 
-/// What the flows of a workload have to do with each other: nothing, where it is empty.
+/// What the messages of a workload have to do with each other: nothing, where it is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageGraph {
-    /// Of each flow those that it waits for.
+    /// Of each message those that it waits for.
     parents: Lists,
-    /// Of each flow the time from the end of its last parent to its begin.
+    /// Of each message the time from the end of its last parent to its begin.
     delays: Vec<Span>,
-    /// The job of each flow.
-    owners: Vec<Option<u32>>,
+    /// The job of each message.
+    owners: Vec<Option<JobId>>,
     jobs: Vec<JobKind>,
 }
 
 impl MessageGraph {
-    /// Whether no flow waits for another or is of a job.
+    /// Whether no message waits for another or is of a job.
     pub fn is_empty(&self) -> bool {
         self.parents.items() == 0 && self.jobs.is_empty()
     }
 
-    /// The flows that flow number `flow` waits for.
-    pub fn parents(&self, flow: usize) -> &[u32] {
-        self.parents.of(flow as u32)
+    /// The messages that `message` waits for.
+    pub fn parents(&self, message: MessageId) -> impl ExactSizeIterator<Item = MessageId> {
+        self.parents.of(message.0).iter().map(|&parent| MessageId(parent))
     }
 
     /// The time from the end of the last of them to its begin.
-    pub fn delay(&self, flow: usize) -> Span {
-        self.delays.get(flow).copied().unwrap_or(Span::ZERO)
+    pub fn delay(&self, message: MessageId) -> Span {
+        self.delays.get(message.place()).copied().unwrap_or(Span::ZERO)
     }
 
-    /// The job of flow number `flow`, if it is of one.
-    pub fn job(&self, flow: usize) -> Option<u32> {
-        self.owners.get(flow).copied().flatten()
+    /// The job of `message`, if it is of one.
+    pub fn job(&self, message: MessageId) -> Option<JobId> {
+        self.owners.get(message.place()).copied().flatten()
     }
 
-    /// The role of flow number `flow`.
-    pub(crate) fn role(&self, flow: usize) -> Role {
-        match self.job(flow).map(|job| self.jobs[job as usize]) {
-            Some(JobKind::Query) if self.parents(flow).is_empty() => Role::Request,
+    /// Whether `message` waits for others.
+    pub(crate) fn waits(&self, message: MessageId) -> bool {
+        !self.parents.of(message.0).is_empty()
+    }
+
+    /// The role of `message`.
+    pub(crate) fn role(&self, message: MessageId) -> Role {
+        match self.job(message).map(|job| self.jobs[job.place()]) {
+            Some(JobKind::Query) if !self.waits(message) => Role::Request,
             Some(JobKind::Query) => Role::Response,
             Some(JobKind::Messages) | None => Role::Flow,
         }
@@ -73,19 +111,19 @@ impl MessageGraph {
 
     /// How many messages wait for others.
     pub fn waiting(&self) -> usize {
-        (0..self.parents.len()).filter(|&flow| !self.parents(flow).is_empty()).count()
+        MessageId::all().take(self.parents.len()).filter(|&message| self.waits(message)).count()
     }
 
-    /// Appends a job without messages yet, and returns its number.
-    pub(crate) fn add_job(&mut self, kind: JobKind) -> u32 {
+    /// Appends a job without messages yet.
+    pub(crate) fn add_job(&mut self, kind: JobKind) -> JobId {
         self.jobs.push(kind);
-        self.jobs.len() as u32 - 1
+        JobId(self.jobs.len() as u32 - 1)
     }
 
-    /// Appends what concerns the next flow: its `parents`, which come before it and end at its source, its
-    /// delay after them, and its job.
-    pub(crate) fn add_message(&mut self, parents: &[u32], delay: Span, job: Option<u32>) {
-        self.parents.push(parents.iter().copied());
+    /// Appends the next message: its `parents`, which come before it and end at its source, its delay after
+    /// them, and its job.
+    pub(crate) fn add_message(&mut self, parents: &[MessageId], delay: Span, job: Option<JobId>) {
+        self.parents.push(parents.iter().map(|parent| parent.0));
         self.delays.push(delay);
         self.owners.push(job);
     }

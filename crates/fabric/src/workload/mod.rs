@@ -19,7 +19,7 @@ pub use csv::{Csv, CsvError, parse_flows};
 pub use deadlines::{Deadline, FlowTerms};
 pub use function::Function;
 pub(crate) use graph::Role;
-pub use graph::{JobKind, MessageGraph};
+pub use graph::{JobId, JobKind, MessageGraph, MessageId};
 pub use incast::Incast;
 pub use offered::Offered;
 pub use permutation::Permutation;
@@ -121,17 +121,17 @@ pub struct Drawn {
 
 impl Drawn {
     /// Appends a message that begins a `delay` after all its `parents` have ended. These stand before it and
-    /// end at its source. It is of the given job, if of any. Returns its number.
+    /// end at its source. It is of the given job, if of any.
     pub(crate) fn message(
         &mut self,
         flow: Flow,
-        parents: &[u32],
+        parents: &[MessageId],
         delay: Span,
-        job: Option<u32>,
-    ) -> u32 {
+        job: Option<JobId>,
+    ) -> MessageId {
         self.flows.push(flow);
         self.graph.add_message(parents, delay, job);
-        self.flows.len() as u32 - 1
+        MessageId::at(self.flows.len() - 1)
     }
 }
 

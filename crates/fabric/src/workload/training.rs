@@ -1,6 +1,6 @@
 //! Data-parallel training: workers that compute, and exchange what they found around a ring.
 
-use super::{Draw, Drawn, JobKind, WorkloadContext};
+use super::{Draw, Drawn, JobKind, MessageId, WorkloadContext};
 use crate::flow::Flow;
 use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
 use sojourn_core::parameters::{Check, Refusal, Value};
@@ -88,7 +88,7 @@ impl Draw for Training {
                 let before = (drawn.flows.len() as u64).checked_sub(workers);
                 for worker in 0..workers {
                     let from_before = (worker + workers - 1) % workers;
-                    let parent = before.map(|first| (first + from_before) as u32);
+                    let parent = before.map(|first| MessageId::at((first + from_before) as usize));
                     let chunk = (worker + steps(workers) * workers - step) % workers;
                     let bytes = self.size.0 / workers + u64::from(chunk < self.size.0 % workers);
                     let next = (worker + 1) % workers;

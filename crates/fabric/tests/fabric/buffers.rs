@@ -105,7 +105,7 @@ fn a_reserve_is_never_taken_by_others() {
         let burst = |i: u64| flow(7, 2, 3 * FULL, 1_000_000_000 + i * 10_123_456);
         let flows: Vec<Flow> = crowd.chain((0..40).map(burst)).collect();
         let (_, log) = watch(&lab, &lab.scheme.queue, &flows, |_| false);
-        let data = log.received.iter().filter(|sight| sight.flow >= 4 && sight.kind == Kind::Data);
+        let data = log.received.iter().filter(|sight| sight.flow >= 4 && sight.kind == Kind::DATA);
         (data.count(), log.ports[8 + 2].most_waiting)
     };
     let common = [("size", "124KB"), ("alpha", "none")];
@@ -125,7 +125,7 @@ fn fair_queues_give_each_flow_the_same() {
     let flows: Vec<Flow> = (0..11).map(|i| flow(u16::from(i == 10), 2, 10_000_000, i)).collect();
     let (outcome, log) = watch(&lab, &lab.scheme.queue, &flows, |_| false);
     let received = |flow: u32| {
-        let data = |sight: &&Sight| sight.flow == flow && sight.kind == Kind::Data;
+        let data = |sight: &&Sight| sight.flow == flow && sight.kind == Kind::DATA;
         log.received.iter().filter(data).filter(|sight| sight.at > WARM).count()
     };
     let received: Vec<usize> = (0..11).map(received).collect();

@@ -2,7 +2,7 @@
 
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::resource::{Resource, no_tables};
-use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
+use sojourn_core::{Bytes, Column, Execution, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
 use sojourn_fabric::queue::{DropTail, PFabric, QueueKind};
@@ -96,7 +96,9 @@ impl Run {
     }
 
     pub(crate) fn kept(ready: &Ready, keep: Keep) -> Run {
-        let report = ready.run(keep, 1, &Progress::default()).expect("not cancelled");
+        let report = ready
+            .run(Execution { keep, ..Execution::new(&Progress::default()) })
+            .expect("not cancelled");
         let Report { rows, series, averages, totals: figures } = report;
         Run { rows, series, averages, figures }
     }

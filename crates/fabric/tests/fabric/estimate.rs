@@ -4,7 +4,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::resource::no_tables;
-use sojourn_core::{Keep, Span, Time};
+use sojourn_core::{Execution, Span, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::estimate::{Access, Draws, Settings};
 use sojourn_fabric::flow::alone_fct;
@@ -227,7 +227,7 @@ fn an_estimate_is_of_the_flows_that_are_simulated() {
         decomposed.combine(&times(&decomposed)).unwrap()
     };
     let ready = case.ready(lab.streams, &no_tables).unwrap();
-    let whole = ready.run(Keep::Rows, 1, &Progress::default()).unwrap();
+    let whole = ready.run(Execution::new(&Progress::default())).unwrap();
     let report = estimate();
     for column in ["size_bytes", "arrived_ps", "ideal_ps", "src", "dst"] {
         assert_eq!(report.rows.ints(column), whole.rows.ints(column), "{column}");

@@ -5,7 +5,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, defaults};
 use sojourn_core::resource::no_tables;
-use sojourn_core::{Bytes, Frequency, Keep, Rate, Span, Streams, Time};
+use sojourn_core::{Bytes, Execution, Frequency, Rate, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::estimate::Settings;
 use sojourn_fabric::flow::Completion;
@@ -178,7 +178,7 @@ proptest! {
         let (text, graph) = written(&messages, 6);
         let ready = lab.ready(listed(&text));
         let run = Run::of(&ready);
-        let on_threads = ready.run(Keep::Rows, 3, &Progress::default()).expect("not cancelled");
+        let on_threads = ready.run(Execution { threads: 3, ..Execution::new(&Progress::default()) }).expect("not cancelled");
         prop_assert_eq!(&on_threads.rows, &run.rows);
         let of = |column: &str| run.rows.ints(column).to_vec();
         let slowdowns = run.rows.floats("slowdown");

@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::witness::{Log, watch};
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
-use sojourn_core::{Bytes, Keep, Span};
+use sojourn_core::{Bytes, Execution, Span};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::queue::{Builder, DropTail, Levels, PFabric, QueueKind};
@@ -32,7 +32,7 @@ fn tcp(balance: Balance) -> PacketScheme {
 /// How many data packets came after a later one of their flow.
 fn overtaken(log: &Log, flows: usize) -> usize {
     let mut highest = vec![None; flows];
-    let data = log.received.iter().filter(|seen| seen.kind == Kind::Data);
+    let data = log.received.iter().filter(|seen| seen.kind == Kind::DATA);
     data.filter(|seen| {
         let highest = &mut highest[seen.flow as usize];
         let late = *highest > Some(seen.sequence);
@@ -236,7 +236,9 @@ fn large_switches_give_the_same_rows_on_two_threads() {
     let flows: Vec<Flow> =
         (0..600).map(|from| flow(from, (from * 7 + 301) % 600, 20 * FULL, 0)).collect();
     let ready = Lab::new(fabric, known("TCP+DropTail")).ready(listed(&csv(&flows)));
-    let rows =
-        |threads| ready.run(Keep::Rows, threads, &Progress::default()).expect("not cancelled").rows;
+    let rows = |threads| {
+        let progress = Progress::default();
+        ready.run(Execution { threads, ..Execution::new(&progress) }).expect("not cancelled").rows
+    };
     assert_eq!(rows(1), rows(2));
 }

@@ -46,7 +46,7 @@ fn spraying_starts_at_random() {
 #[test]
 fn sack_resends_the_first_hole_at_the_third_duplicate() {
     let (_, log) = lossy(TransportKind::NewReno(new_reno(10)), 10, |s| {
-        s.kind == Kind::Data && s.again == 0 && s.sequence == 2
+        s.kind == Kind::DATA && s.again == 0 && s.sequence == 2
     });
     assert_eq!(log.data_sent(0)[10..], [(ROUND_TRIP + 4 * 1200 * NS, 2)]);
 }

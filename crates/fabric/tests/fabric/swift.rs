@@ -29,11 +29,11 @@ fn round_trips_stay_at_the_target() {
         let line = packets * u64::from(senders) * 1200 * NS;
         let middle = line / 4..line / 2;
         let mut left = BTreeMap::new();
-        for sight in log.sent.iter().filter(|sight| sight.kind == Kind::Data) {
+        for sight in log.sent.iter().filter(|sight| sight.kind == Kind::DATA) {
             left.insert((sight.flow, sight.sequence), sight.at);
             assert!(sight.again == 0 || !middle.contains(&sight.at.ps()), "{sight:?}");
         }
-        let acks = log.received.iter().filter(|sight| sight.kind == Kind::Ack);
+        let acks = log.received.iter().filter(|sight| sight.kind == Kind::ACK);
         let trips: Vec<u64> = acks
             .filter(|ack| middle.contains(&ack.at.ps()))
             .map(|ack| (ack.at - left[&(ack.flow, ack.sequence - 1)]).ps())

@@ -37,7 +37,7 @@ fn lossy(
 
 /// The first copies of these data packets are lost.
 fn first_of(sequences: &'static [u32]) -> impl FnMut(&Sight) -> bool {
-    |sight| sight.kind == Kind::Data && sight.again == 0 && sequences.contains(&sight.sequence)
+    |sight| sight.kind == Kind::DATA && sight.again == 0 && sequences.contains(&sight.sequence)
 }
 
 /// NewReno whose timer starts at a millisecond.
@@ -75,7 +75,7 @@ fn rounds(log: &Log, begin: u64) -> Vec<usize> {
 /// are lost: 1 + 2 + 4 ms.
 #[test]
 fn a_lost_burst_is_repeated_after_1_2_and_4_ms() {
-    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() < 7 * MS;
+    let lose = |sight: &Sight| sight.kind == Kind::DATA && sight.at.ps() < 7 * MS;
     let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(4))), 4, lose);
     let sent = log.data_sent(0);
     let first = [(0, 0), (0, 1), (0, 2), (0, 3), (MS, 0), (3 * MS, 0), (7 * MS, 0)];
@@ -122,7 +122,7 @@ fn the_time_out_stops_at_a_minute() {
         options: TcpOptions { initial_rto: Some(Span::from_s(20)), ..new_reno(1).options },
         ..new_reno(1)
     };
-    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.again < 4;
+    let lose = |sight: &Sight| sight.kind == Kind::DATA && sight.again < 4;
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 1, lose);
     let seconds: Vec<u64> = log.data_sent(0).iter().map(|(at, _)| at / (1000 * MS)).collect();
     assert_eq!(seconds, [0, 20, 60, 120, 180]);
@@ -154,7 +154,7 @@ fn a_doubled_time_out_stays_until_a_fresh_measurement() {
 fn fixed_timers_stay_as_they_are() {
     let min_tcp = MinTcp { initial_window: count(1), ..defaults() };
     for transport in [TransportKind::MinTcp(min_tcp), TransportKind::LineRate(defaults())] {
-        let lose = |sight: &Sight| sight.kind == Kind::Data && sight.again < 5;
+        let lose = |sight: &Sight| sight.kind == Kind::DATA && sight.again < 5;
         let (_, log) = lossy(transport, 1, lose);
         let times: Vec<u64> = log.data_sent(0).iter().map(|(at, _)| at / US).collect();
         // The sixth copy needs 402 us: the timer runs out ten times more before its ACK is back.
@@ -224,7 +224,7 @@ fn sack_fills_all_holes_in_one_round_trip() {
 /// four; from five on, one more each round trip.
 #[test]
 fn after_a_time_out_slow_start_ends_at_half_the_flight() {
-    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() == 0;
+    let lose = |sight: &Sight| sight.kind == Kind::DATA && sight.at.ps() == 0;
     let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(10))), 40, lose);
     assert_eq!(rounds(&log, MS), [1, 2, 4, 5, 6, 7, 8, 7]);
     assert_eq!(retransmits_and_timeouts(&outcome), (10, 1));
@@ -234,7 +234,7 @@ fn after_a_time_out_slow_start_ends_at_half_the_flight() {
 /// the timer waits twice as long.
 #[test]
 fn the_threshold_is_held_when_the_same_packet_runs_out_of_time_again() {
-    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() <= MS;
+    let lose = |sight: &Sight| sight.kind == Kind::DATA && sight.at.ps() <= MS;
     let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(10))), 40, lose);
     assert_eq!(rounds(&log, 3 * MS), [1, 2, 4, 5, 6, 7, 8, 7]);
     assert_eq!(retransmits_and_timeouts(&outcome), (11, 2));
@@ -247,7 +247,7 @@ fn min_tcp_adds_one_a_round_trip_and_slow_starts_after_a_time_out() {
     let transport = TransportKind::MinTcp(MinTcp { rto: Span::from_ms(1), ..defaults::<MinTcp>() });
     let (_, log) = lossy(transport.clone(), 60, |_| false);
     assert_eq!(rounds(&log, 0), [12, 12, 13, 14, 9]);
-    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() == 0;
+    let lose = |sight: &Sight| sight.kind == Kind::DATA && sight.at.ps() == 0;
     let (outcome, log) = lossy(transport, 40, lose);
     assert_eq!(rounds(&log, MS), [1, 2, 4, 6, 7, 8, 9, 3]);
     assert_eq!(retransmits_and_timeouts(&outcome), (12, 1));
@@ -276,7 +276,7 @@ fn what_has_arrived_is_sent_again_only_without_sack() {
 /// ACKs are cumulative: the last of ten makes up for all others.
 #[test]
 fn a_later_acknowledgement_makes_up_for_lost_ones() {
-    let lose = |sight: &Sight| sight.kind == Kind::Ack && sight.sequence < 10;
+    let lose = |sight: &Sight| sight.kind == Kind::ACK && sight.sequence < 10;
     let (outcome, _) = lossy(TransportKind::NewReno(new_reno(10)), 10, lose);
     assert_eq!(finished(&outcome), ROUND_TRIP + 9 * 1200 * NS);
     assert_eq!(retransmits_and_timeouts(&outcome), (0, 0));
@@ -285,7 +285,7 @@ fn a_later_acknowledgement_makes_up_for_lost_ones() {
 /// The last packet's ACK is lost: the packet is sent again, known to the receiver, and answered.
 #[test]
 fn a_packet_that_arrives_twice_is_answered_twice() {
-    let lose = |sight: &Sight| sight.kind == Kind::Ack && sight.again == 0;
+    let lose = |sight: &Sight| sight.kind == Kind::ACK && sight.again == 0;
     let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(1))), 1, lose);
     assert_eq!(log.data_sent(0), [(0, 0), (MS, 0)]);
     assert_eq!(finished(&outcome), MS + ROUND_TRIP);
@@ -327,14 +327,14 @@ fn cubic_has_the_mean_window_of_its_model() {
         let lab = Lab::new(Topology::SingleSwitch(switch), scheme(cubic, drop_tail(100_000_000)));
         let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(100_000_000), ..defaults() };
         let lose = |sight: &Sight| {
-            let first = sight.kind == Kind::Data && sight.again == 0;
+            let first = sight.kind == Kind::DATA && sight.again == 0;
             first && sight.sequence.is_multiple_of(n)
         };
         let (outcome, log) = watch(&lab, &queue, &[flow(0, 1, u64::from(12 * n) * FULL, 0)], lose);
         assert_eq!(outcome.tallies[0].timeouts, 0);
         // From the third loss to the last.
         let left = |sequence: u32| {
-            let sight = log.sent.iter().find(|s| s.kind == Kind::Data && s.sequence == sequence);
+            let sight = log.sent.iter().find(|s| s.kind == Kind::DATA && s.sequence == sequence);
             sight.expect("it was sent").at.ps() as f64 / 1e12
         };
         let mean = f64::from(9 * n) / ((left(11 * n) - left(2 * n)) / round_trip);
@@ -407,7 +407,7 @@ fn a_flow_that_hears_something_does_not_probe() {
         let rto = Span::from_ms(1);
         MinTcp { initial_window: count(1), rto, probe_after, ..defaults() }
     };
-    let first_copies = |sight: &Sight| sight.kind == Kind::Data && sight.again == 0;
+    let first_copies = |sight: &Sight| sight.kind == Kind::DATA && sight.again == 0;
     let run = |probe_after| {
         let (outcome, log) = lossy(TransportKind::MinTcp(probing(probe_after)), 4, first_copies);
         (finished(&outcome), log.data_sent(0).to_vec())

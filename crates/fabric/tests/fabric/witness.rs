@@ -6,7 +6,7 @@ use crate::common::Lab;
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Rate, Stream, Time};
 use sojourn_fabric::Flow;
-use sojourn_fabric::engine::{Outcome, Progress, Scenario, sojourn_simulate};
+use sojourn_fabric::engine::{Dependencies, Outcome, Progress, Scenario, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketArena, PacketId};
 use sojourn_fabric::queue::{Builder, Queue};
 use sojourn_fabric::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
@@ -53,7 +53,7 @@ pub(crate) struct Log {
 impl Log {
     /// When which data packets of `flow` were sent.
     pub(crate) fn data_sent(&self, flow: u32) -> Vec<(u64, u32)> {
-        let data = self.sent.iter().filter(|s| s.kind == Kind::Data && s.flow == flow);
+        let data = self.sent.iter().filter(|s| s.kind == Kind::DATA && s.flow == flow);
         data.map(|s| (s.at.ps(), s.sequence)).collect()
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn watch<B: Builder>(
         hosts: lab.hosts.clone(),
         balance: lab.scheme.balance,
         flows: flows.into(),
-        dependencies: Default::default(),
+        dependencies: Dependencies::none(flows.len()).into(),
         watches: [].into(),
         instants: [].into(),
         smallest: lab.packets.smallest(),
@@ -114,7 +114,7 @@ struct Witness<L> {
     inner: Running,
     log: Rc<RefCell<Log>>,
     /// How often each (flow, kind, sequence) was sent.
-    times: BTreeMap<(u32, u8, u32), u32>,
+    times: BTreeMap<(u32, Kind, u32), u32>,
     lose: L,
 }
 
@@ -127,7 +127,7 @@ impl<L: FnMut(&Sight) -> bool> Witness<L> {
     fn sift(&mut self, turn: &mut Outbox) {
         let now = turn.now;
         turn.packets.retain(|packet| {
-            let key = (packet.flow, packet.kind as u8, packet.sequence);
+            let key = (packet.flow, packet.kind, packet.sequence);
             let times = self.times.entry(key).or_default();
             let sight = sight(packet, now, *times);
             *times += 1;
@@ -215,7 +215,7 @@ impl<D> WatchedPort<D> {
     fn offered(&self, packet: &Packet) {
         self.write(|port| {
             port.offered += 1;
-            *port.of_flow.entry((packet.flow, packet.kind == Kind::Ack)).or_default() += 1;
+            *port.of_flow.entry((packet.flow, packet.kind == Kind::ACK)).or_default() += 1;
         });
     }
 }

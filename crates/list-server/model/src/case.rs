@@ -11,7 +11,7 @@ use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
 use sojourn_core::{
-    Bytes, Cancelled, Keep, Progress, Report, Span, Streams, Time, nested, parameters,
+    Bytes, Cancelled, Execution, Keep, Progress, Report, Span, Streams, Time, nested, parameters,
 };
 use sojourn_mail_engine::{Config, Engine};
 use sojourn_smtp::Address;
@@ -202,9 +202,9 @@ impl MailCase {
     pub fn run(
         &self,
         streams: Streams,
-        keep: Keep,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
+        let Execution { keep, progress, .. } = execution;
         let domains = self.domains(streams)?;
         let (list, mailings) = self.mailings(&domains, streams)?;
         let mut parts =

@@ -10,7 +10,7 @@ use crate::world::Machine;
 use sojourn_core::model::{Model, Part, Tell, Topic};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::resource::Tables;
-use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, Vocabulary};
+use sojourn_core::{Cancelled, Execution, Report, Streams, Vocabulary};
 
 impl Model for MailCase {
     fn vocabulary() -> &'static Vocabulary {
@@ -37,11 +37,9 @@ impl Model for MailCase {
         &self,
         streams: Streams,
         _: Tables<'_>,
-        keep: Keep,
-        _: usize,
-        progress: &Progress,
+        execution: Execution<'_>,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.run(streams, keep, progress)
+        self.run(streams, execution)
     }
 
     fn table(&self) -> Table {

@@ -2,7 +2,7 @@
 
 use super::random_scenarios::scenario;
 use crate::engine::cancellation::EVENTS;
-use crate::engine::{Cancelled, Dependencies, Outcome, Progress, Scenario, simulate};
+use crate::engine::{Cancelled, Dependencies, Execution, Outcome, Progress, Scenario, simulate};
 use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::scheme::PacketScheme;
@@ -78,7 +78,7 @@ fn run(
     let (few, setup) = scenario(topology, &scheme, &[(0, 0, 1, 0)], 4);
     let flows: Arc<[Flow]> = flows.into();
     let scenario = Scenario {
-        dependencies: Dependencies::new(flows.len(), Vec::<([u32; 0], Span)>::new()).into(),
+        dependencies: Dependencies::none(flows.len()).into(),
         watches: [].into(),
         flows: flows.clone(),
         ..few
@@ -88,7 +88,8 @@ fn run(
     let (starts, arrivals) = Default::default();
     let count = Count { starts, arrivals, progress: &progress, cancel_at_start, cancel_at_arrival };
     let transport = || Cancels(Running::new(&scheme.transport, setup.clone()), &count);
-    let outcome = simulate(&scenario, &scheme.queue, transport, threads, &progress);
+    let execution = Execution { threads, ..Execution::new(&progress) };
+    let outcome = simulate(&scenario, &scheme.queue, transport, execution);
     (outcome, [&count.starts, &count.arrivals].map(|events| events.load(Ordering::Relaxed)))
 }
 

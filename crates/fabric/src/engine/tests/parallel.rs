@@ -2,7 +2,7 @@
 
 use super::random_scenarios::{buffers, flows, managed_or_not, scenario, topologies};
 use crate::engine::parallel::{Judge, simulate_judged};
-use crate::engine::{Cancelled, Outcome, Progress, Scenario, simulate, with_ports};
+use crate::engine::{Cancelled, Execution, Outcome, Progress, Scenario, simulate, with_ports};
 use crate::packet::Packet;
 use crate::queue::QueueKind;
 use crate::scheme::PacketScheme;
@@ -69,7 +69,8 @@ fn outcome(
     let running = || Running::new(&scheme.transport, setup.clone());
     let progress = Progress::default();
     let outcome = with_ports!(scenario, &scheme.queue, |ports| {
-        simulate_judged(scenario, ports, running, threads, |side| turns.judge(side), &progress)
+        let execution = Execution { threads, ..Execution::new(&progress) };
+        simulate_judged(scenario, ports, running, |side| turns.judge(side), execution)
     });
     outcome.expect("not cancelled")
 }
@@ -147,14 +148,16 @@ fn all_sides_stop_when_they_are_told() {
     let progress = Progress::default();
     progress.cancelled.store(true, Ordering::Relaxed);
     let judge = |side| Turns::TOGETHER.judge(side);
+    let execution = Execution { threads: 4, ..Execution::new(&progress) };
     let outcome = with_ports!(scenario, queue, |ports| {
-        simulate_judged(&scenario, ports, running, 4, judge, &progress)
+        simulate_judged(&scenario, ports, running, judge, execution)
     });
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
 
     let progress = Progress::default();
+    let execution = Execution { threads: 4, ..Execution::new(&progress) };
     let outcome = with_ports!(scenario, queue, |ports| {
-        simulate_judged(&scenario, ports, running, 4, |_| Stops(&progress), &progress)
+        simulate_judged(&scenario, ports, running, |_| Stops(&progress), execution)
     });
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), true));
 }
@@ -166,7 +169,8 @@ fn help_is_counted() {
     let running = || Running::new(&scheme.transport, setup.clone());
     let helped = |threads| {
         let progress = Progress::default();
-        let outcome = simulate(&scenario, &scheme.queue, running, threads, &progress);
+        let execution = Execution { threads, ..Execution::new(&progress) };
+        let outcome = simulate(&scenario, &scheme.queue, running, execution);
         assert!(outcome.is_ok());
         let done = scenario.flows.len() + scenario.watches.len();
         assert_eq!(progress.finished.load(Ordering::Relaxed), done as u64);
@@ -214,10 +218,11 @@ fn a_side_that_fails_ends_them_all() {
         [(1, Turns::TOGETHER), (2, Turns::TOGETHER), (8, Turns::TOGETHER), (8, Turns::ALONE)]
     {
         let running = || Fails(Running::new(&scheme.transport, setup.clone()));
-        let judge = |side| turns.judge(side);
+        let (judge, progress) = (|side| turns.judge(side), Progress::default());
         let failed = catch_unwind(AssertUnwindSafe(|| {
             with_ports!(scenario, &scheme.queue, |ports| {
-                simulate_judged(&scenario, ports, running, threads, judge, &Progress::default())
+                let execution = Execution { threads, ..Execution::new(&progress) };
+                simulate_judged(&scenario, ports, running, judge, execution)
             })
         }));
         let panic = failed.expect_err("it fails");

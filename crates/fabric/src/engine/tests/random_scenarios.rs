@@ -274,8 +274,8 @@ fn messages_wait_for_several_others() {
         let (topology, flows, seed) = strategy.new_tree(&mut runner).expect("a scenario").current();
         let (scenario, _) = scenario(&topology, &scheme, &flows, seed);
         let graph = &scenario.dependencies;
-        let first = graph.first(&scenario.flows) as u32;
-        let parents = (0..graph.count()).map(|waiting| graph.parents(waiting));
+        let first = graph.waiting().start;
+        let parents = graph.waiting().map(|message| graph.parents(message));
         several += usize::from(parents.clone().any(|parents| parents.len() > 1));
         chained += usize::from(parents.flatten().any(|&parent| parent >= first));
     }

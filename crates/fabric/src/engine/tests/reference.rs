@@ -102,7 +102,7 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         events: BinaryHeap::new(),
         received: vec![Time::NEVER; scenario.flows.len()],
         acknowledged: vec![Time::NEVER; scenario.flows.len()],
-        began: vec![Time::NEVER; scenario.dependencies.count()],
+        began: vec![Time::NEVER; scenario.dependencies.waiting().len()],
         looks: Looks::new(scenario),
         ended: 0,
     };
@@ -292,15 +292,15 @@ impl<B: Builder> Reference<'_, B> {
         let capacity = self.nics[host].capacity(now);
         let (mut turn, mut flow) = (Outbox { now, capacity, ..Outbox::default() }, packet.flow);
         match (packet.kind, packet.key as u8) {
-            (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
-            (Kind::Wake, RESUME) => {
+            (Kind::WAKE, RESUME) if self.nics[host].resumes() != now => return,
+            (Kind::WAKE, RESUME) => {
                 flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
                 turn.capacity = QUANTUM;
                 self.transport.resume(flow, &mut turn);
             }
-            (Kind::Look, _) => self.look(packet.to, packet.sequence),
-            (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
-            (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
+            (Kind::LOOK, _) => self.look(packet.to, packet.sequence),
+            (Kind::START, START) => self.transport.start(packet.flow, &mut turn),
+            (Kind::WAKE, WAKE_SENDER | WAKE_RECEIVER) => {
                 self.transport.wake(wake_of(&packet), &mut turn);
             }
             _ => self.transport.receive(&packet, &mut turn),
@@ -335,15 +335,14 @@ impl<B: Builder> Reference<'_, B> {
     /// Starts the flows that waited for flow number `parent` last.
     fn start_children(&mut self, host: usize, parent: u32) {
         let Scenario { flows, dependencies, .. } = self.scenario;
-        for waiting in 0..dependencies.count() {
-            let parents = dependencies.parents(waiting);
+        for (place, child) in dependencies.waiting().enumerate() {
+            let parents = dependencies.parents(child);
             let ends = parents.iter().map(|&parent| self.received[parent as usize]).max();
             let last = ends.expect("a parent");
             if parents.contains(&parent) && last != Time::NEVER {
-                let number = dependencies.first(flows) + waiting;
-                let at = flows[number].arrived.max(last + dependencies.delay(waiting));
-                self.began[waiting] = at;
-                self.arrive(host, start_note(at, number as u32));
+                let at = flows[child as usize].arrived.max(last + dependencies.delay(child));
+                self.began[place] = at;
+                self.arrive(host, start_note(at, child));
             }
         }
     }

@@ -13,7 +13,7 @@ fn port(drr: &Drr) -> (DrrPort, PacketArena) {
 }
 
 fn packet(flow: u32, size: u16) -> Packet {
-    Packet { flow, size, kind: Kind::Data, ..Packet::LAST }
+    Packet { flow, size, kind: Kind::DATA, ..Packet::LAST }
 }
 
 /// Offers a packet; the flows of which packets were dropped.

@@ -160,7 +160,7 @@ proptest! {
                 }
                 free = free.max(now);
                 let key = Packet::arriving(now, 0);
-                let packet = Packet { key, size: 1_500, kind: Kind::Data, ..Packet::LAST };
+                let packet = Packet { key, size: 1_500, kind: Kind::DATA, ..Packet::LAST };
                 let (id, mut kept) = (arena.insert(packet), true);
                 port.enqueue(now, free, id, &mut arena, |_, _| kept = false);
                 prop_assert_eq!(kept, plain.keeps(now, 1_500));
@@ -193,7 +193,7 @@ fn an_overloaded_port_has_the_target_delay() {
         }
         free = free.max(now);
         let key = Packet::arriving(now, 0);
-        let packet = Packet { key, size: 1_500, kind: Kind::Data, ..Packet::LAST };
+        let packet = Packet { key, size: 1_500, kind: Kind::DATA, ..Packet::LAST };
         let id = arena.insert(packet);
         port.enqueue(now, free, id, &mut arena, |id, arena| {
             dropped += 1;

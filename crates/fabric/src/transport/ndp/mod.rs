@@ -53,6 +53,11 @@ impl Ndp {
     }
 }
 
+/// Packet `sequence` has come trimmed; `echo` has the low bits of the number of the PULL for it.
+const NACK: Kind = Kind::control(0);
+/// Asks the sender for another packet; `sequence` says which PULL of the flow it is, from 1 on.
+const PULL: Kind = Kind::control(1);
+
 /// NDP at work on all flows.
 #[derive(Debug)]
 pub struct NdpRunning {
@@ -94,7 +99,7 @@ impl Transport for NdpRunning {
 
     #[inline]
     fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
-        if packet.kind == Kind::Data {
+        if packet.kind == Kind::DATA {
             self.receivers.data(packet, &self.setup, outbox);
             return;
         }
@@ -182,14 +187,14 @@ mod tests {
         let (mut ndp, _) = started(&[9, 9, 3]);
         let data = |ndp: &NdpRunning, flow, sequence| ndp.setup.data(flow, sequence, 0, Time::ZERO);
         let whole = data(&ndp, 0, 0);
-        assert_eq!(hand(&mut ndp, 0, whole), [(Kind::Ack, 0, 0), (Kind::Pull, 0, 1)]);
+        assert_eq!(hand(&mut ndp, 0, whole), [(Kind::ACK, 0, 0), (PULL, 0, 1)]);
         for (flow, sequence) in [(0, 1), (0, 2), (1, 0), (2, 2), (2, 1), (1, 1)] {
             let trimmed = Packet { marks: TRIMMED, ..data(&ndp, flow, sequence) };
-            assert_eq!(hand(&mut ndp, 10, trimmed), [(Kind::Nack, flow, sequence)]);
+            assert_eq!(hand(&mut ndp, 10, trimmed), [(NACK, flow, sequence)]);
         }
         for sequence in 0..3 {
             let whole = data(&ndp, 2, sequence);
-            assert_eq!(hand(&mut ndp, 20, whole), [(Kind::Ack, 2, sequence)]);
+            assert_eq!(hand(&mut ndp, 20, whole), [(Kind::ACK, 2, sequence)]);
         }
         let mut at = Time::ZERO;
         let mut pulls = Vec::new();
@@ -199,7 +204,7 @@ mod tests {
             assert!(outbox.wakes.iter().all(|next| next.at == at + Span::from_ns(1200)));
             pulls.extend(sent(&outbox));
         }
-        let expected = [(0, 2), (1, 1), (0, 3), (1, 2)].map(|(flow, n)| (Kind::Pull, flow, n));
+        let expected = [(0, 2), (1, 1), (0, 3), (1, 2)].map(|(flow, n)| (PULL, flow, n));
         assert_eq!(pulls, expected);
         let more =
             wake(&mut ndp, Wake { at: at + Span::from_ns(1200), flow: 0, end: End::Receiver });
@@ -210,12 +215,12 @@ mod tests {
     #[test]
     fn a_pull_is_worth_one_packet() {
         let (mut ndp, outbox) = started(&[9]);
-        assert_eq!(sent(&outbox), [(Kind::Data, 0, 0)]);
-        let nack = Packet { echo: 1, ..ndp.setup.answer(Kind::Nack, 0, 0) };
-        let pull = |n| Packet { ..started(&[9]).0.setup.answer(Kind::Pull, 0, n) };
+        assert_eq!(sent(&outbox), [(Kind::DATA, 0, 0)]);
+        let nack = Packet { echo: 1, ..ndp.setup.answer(NACK, 0, 0) };
+        let pull = |n| Packet { ..started(&[9]).0.setup.answer(PULL, 0, n) };
         assert_eq!(hand(&mut ndp, 0, nack), []);
-        assert_eq!(hand(&mut ndp, 1, pull(1)), [(Kind::Data, 0, 0)]);
-        assert_eq!(hand(&mut ndp, 2, pull(3)), [(Kind::Data, 0, 1), (Kind::Data, 0, 2)]);
+        assert_eq!(hand(&mut ndp, 1, pull(1)), [(Kind::DATA, 0, 0)]);
+        assert_eq!(hand(&mut ndp, 2, pull(3)), [(Kind::DATA, 0, 1), (Kind::DATA, 0, 2)]);
         assert_eq!(hand(&mut ndp, 3, pull(2)), []);
         assert_eq!(ndp.tally(0), Tally { retransmits: 1, ..Tally::default() });
     }
@@ -226,11 +231,11 @@ mod tests {
     fn a_nack_that_is_late_does_not_wait() {
         for (number, resent) in [(1, true), (2, false)] {
             let (mut ndp, _) = started(&[1]);
-            let nack = Packet { echo: number, ..ndp.setup.answer(Kind::Nack, 0, 0) };
-            let pull = ndp.setup.answer(Kind::Pull, 0, 1);
+            let nack = Packet { echo: number, ..ndp.setup.answer(NACK, 0, 0) };
+            let pull = ndp.setup.answer(PULL, 0, 1);
             assert_eq!(hand(&mut ndp, 0, pull), []);
             let answer = hand(&mut ndp, 1, nack);
-            assert_eq!(answer, [(Kind::Data, 0, 0)][..usize::from(resent)]);
+            assert_eq!(answer, [(Kind::DATA, 0, 0)][..usize::from(resent)]);
         }
     }
 
@@ -249,11 +254,11 @@ mod tests {
                 return (sent(&outbox), outbox.now);
             }
         };
-        assert_eq!(until_sent(&mut ndp), (vec![(Kind::Data, 0, 0)], ms(1)));
+        assert_eq!(until_sent(&mut ndp), (vec![(Kind::DATA, 0, 0)], ms(1)));
         for (sequence, at) in [(0, 2), (1, 4), (2, 8)] {
-            let ack = ndp.setup.answer(Kind::Ack, 0, sequence);
+            let ack = ndp.setup.answer(Kind::ACK, 0, sequence);
             ndp.receive(&ack, &mut Outbox { now: ms(at / 2), ..Outbox::default() });
-            assert_eq!(until_sent(&mut ndp), (vec![(Kind::Data, 0, sequence + 1)], ms(at)));
+            assert_eq!(until_sent(&mut ndp), (vec![(Kind::DATA, 0, sequence + 1)], ms(at)));
         }
         assert_eq!(
             ndp.tally(0),

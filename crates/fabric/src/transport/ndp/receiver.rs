@@ -1,12 +1,13 @@
 //! The receiving ends of NDP, and the PULLs of a host.
 
+use super::{NACK, PULL};
 use crate::packet::{Kind, Packet, TRIMMED};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Setup, Wake};
 use sojourn_core::Time;
 use std::collections::VecDeque;
 
-/// One receiver.
+/// The receiving end of one flow.
 #[derive(Clone, Debug, Default)]
 struct Receiver {
     /// Different packets that have arrived whole.
@@ -35,22 +36,22 @@ struct Pacer {
 /// All receivers.
 #[derive(Debug)]
 pub(super) struct Receivers {
-    flows: Vec<Receiver>,
-    hosts: Vec<Pacer>,
+    receivers: Vec<Receiver>,
+    pacers: Vec<Pacer>,
 }
 
 impl Receivers {
     /// The receivers of all flows of `setup`.
     pub(super) fn new(setup: &Setup) -> Receivers {
         Receivers {
-            flows: vec![Receiver::default(); setup.flows.len()],
-            hosts: vec![Pacer::default(); setup.nic.len()],
+            receivers: vec![Receiver::default(); setup.flows.len()],
+            pacers: vec![Pacer::default(); setup.nic.len()],
         }
     }
 
     /// Bytes of `flow` that its receiver has.
     pub(super) fn received(&self, flow: u32, setup: &Setup) -> u64 {
-        let receiver = &self.flows[flow as usize];
+        let receiver = &self.receivers[flow as usize];
         let bytes = setup.flows[flow as usize].bytes;
         let end = setup.packets.count(bytes);
         let last = receiver.next == end || receiver.board.contains(end - 1);
@@ -59,13 +60,13 @@ impl Receivers {
 
     /// Handles the wake-up that `host` has set.
     pub(super) fn wake(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
-        self.hosts[usize::from(host)].armed = false;
+        self.pacers[usize::from(host)].armed = false;
         self.pull(host, setup, outbox);
     }
 
     /// Takes in a packet of data, or what is left of one.
     pub(super) fn data(&mut self, packet: &Packet, setup: &Setup, outbox: &mut Outbox) {
-        let receiver = &mut self.flows[packet.flow as usize];
+        let receiver = &mut self.receivers[packet.flow as usize];
         let flow = &setup.flows[packet.flow as usize];
         let count = setup.packets.count(flow.bytes);
         let trimmed = packet.marks & TRIMMED != 0;
@@ -83,13 +84,14 @@ impl Receivers {
             receiver.asked += 1;
         }
         let (kind, echo) = match trimmed {
-            true => (Kind::Nack, receiver.asked as u16),
-            false => (Kind::Ack, packet.echo),
+            true => (NACK, receiver.asked as u16),
+            // An ACK says which packet has come, and the entropy of it.
+            false => (Kind::ACK, packet.echo),
         };
         outbox.packets.push(Packet { echo, ..setup.answer(kind, packet.flow, sequence) });
         if pull {
             if !std::mem::replace(&mut receiver.queued, true) {
-                self.hosts[usize::from(flow.to)].queue.push_back(packet.flow);
+                self.pacers[usize::from(flow.to)].queue.push_back(packet.flow);
             }
             self.pull(flow.to, setup, outbox);
         }
@@ -97,19 +99,19 @@ impl Receivers {
 
     /// Sends the next PULL of `host` if it is due, and sets the wake-up for the one after it.
     fn pull(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
-        let pacer = &mut self.hosts[usize::from(host)];
+        let pacer = &mut self.pacers[usize::from(host)];
         let interval = setup.nic[usize::from(host)].span(setup.packets.full().into());
         while outbox.now >= pacer.free
             && let Some(flow) = pacer.queue.pop_front()
         {
-            let receiver = &mut self.flows[flow as usize];
+            let receiver = &mut self.receivers[flow as usize];
             receiver.queued = false;
             let count = setup.packets.count(setup.flows[flow as usize].bytes);
             if receiver.arrived == count {
                 continue;
             }
             receiver.pulls += 1;
-            outbox.packets.push(setup.answer(Kind::Pull, flow, receiver.pulls));
+            outbox.packets.push(setup.answer(PULL, flow, receiver.pulls));
             pacer.free = outbox.now + interval;
             if receiver.pulls < receiver.asked {
                 receiver.queued = true;

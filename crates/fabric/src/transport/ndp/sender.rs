@@ -1,5 +1,6 @@
 //! The sending end of NDP.
 
+use super::NACK;
 use crate::packet::{Kind, LONGEST_TIMER, Packet, TRIMMABLE};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Setup, Tally, Wake};
@@ -9,7 +10,7 @@ use std::collections::VecDeque;
 /// Most doublings of the time-out of a flow with nothing in flight.
 const MAX_DOUBLINGS: u8 = 6;
 
-/// One sender.
+/// The sending end of one flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
     /// Next packet to be sent for the first time.
@@ -66,8 +67,8 @@ impl Acting<'_> {
         }
         self.sender.active = self.outbox.now;
         match answer.kind {
-            Kind::Ack => self.acknowledged(answer.sequence),
-            Kind::Nack => self.refused(answer.sequence, answer.echo),
+            Kind::ACK => self.acknowledged(answer.sequence),
+            NACK => self.refused(answer.sequence, answer.echo),
             _ => self.pulled(answer.sequence),
         }
     }

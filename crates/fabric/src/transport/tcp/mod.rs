@@ -29,3 +29,10 @@ pub use python::{PythonControl, PythonTransport};
 pub use rto::Timer;
 pub use sender::Windowed;
 pub use swift::Swift;
+
+use crate::packet::TRANSPORT_MARKS;
+
+/// An ACK echoes a congestion mark (RFC 3168, section 6.1).
+const ECE: u8 = TRANSPORT_MARKS[0];
+/// The sender only asks whether anything gets through: the packet carries nothing of its flow.
+const PROBE: u8 = TRANSPORT_MARKS[1];

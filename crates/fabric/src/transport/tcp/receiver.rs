@@ -1,13 +1,14 @@
 //! The receiving end that the TCP family shares: what has arrived, and when to say so.
 
 use super::congestion::Rules;
+use super::{ECE, PROBE};
 use crate::flow::{Flow, Packets};
-use crate::packet::{CE, ECE, Kind, PROBE, Packet};
+use crate::packet::{CE, Kind, Packet};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{AckPriority, End, Outbox, Setup, Wake};
 use sojourn_core::Time;
 
-/// The state of one receiver.
+/// The receiving end of one flow.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// First packet still missing (RCV.NXT, RFC 9293, 3.3.1).
@@ -116,10 +117,12 @@ impl Receiver {
         }
     }
 
+    /// Sends an ACK with the first packet still missing. `echo` says how far above that the packet is which
+    /// caused it, or 0 if it is not above.
     #[inline]
     fn acknowledge(&self, ack: Held, echo: u16, setup: &Setup, outbox: &mut Outbox) {
         let marks = if self.marked { ECE } else { 0 };
-        let answer = setup.answer(Kind::Ack, ack.flow, self.next);
+        let answer = setup.answer(Kind::ACK, ack.flow, self.next);
         outbox.packets.push(Packet { priority: ack.priority, echo, marks, ..answer });
     }
 }

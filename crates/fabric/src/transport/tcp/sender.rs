@@ -8,7 +8,8 @@ use super::congestion::{Acked, CongestionControl, Rules, Window};
 use super::receiver::Receiver;
 use super::rto::RoundTrip;
 use super::transmit::{Acting, Recovery, Sender};
-use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
+use super::{ECE, PROBE};
+use crate::packet::{ECT, Kind, Packet};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
 use sojourn_core::{Span, Time};
@@ -114,7 +115,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
     #[inline]
     fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
         match packet.kind {
-            Kind::Ack => {
+            Kind::ACK => {
                 let mut acting = self.act(packet.flow, outbox);
                 if acting.sender.snd_una < acting.sender.end {
                     acting.acknowledged(packet);

@@ -7,7 +7,7 @@ use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{Outbox, Setup, Tally};
 use sojourn_core::Time;
 
-/// The state of one sender; sequence numbers count packets.
+/// The sending end of one flow; sequence numbers count packets.
 #[derive(Debug)]
 pub(super) struct Sender<S> {
     pub(super) window: Window,

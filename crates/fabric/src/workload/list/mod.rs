@@ -8,7 +8,7 @@ mod order;
 pub(super) use cell::{Cell, Cells};
 pub(super) use columns::Columns;
 
-use super::{Drawn, JobKind};
+use super::{Drawn, JobId, JobKind, MessageId};
 use crate::flow::Flow;
 use crate::lists::Lists;
 use columns::Line;
@@ -83,19 +83,19 @@ pub(super) fn read<R: Cells>(
 fn drawn(lines: &[Line], parents: &Lists, order: &[u32]) -> Result<Drawn, ListError> {
     let mut drawn = Drawn::default();
     let jobs = jobs(lines, &mut drawn)?;
-    let mut numbers = vec![0; lines.len()];
+    let mut messages = vec![MessageId::at(0); lines.len()];
     for &place in order {
         let line = &lines[place as usize];
-        let own: Vec<u32> =
-            parents.of(place).iter().map(|&parent| numbers[parent as usize]).collect();
+        let own: Vec<MessageId> =
+            parents.of(place).iter().map(|&parent| messages[parent as usize]).collect();
         let job = line.job.as_deref().map(|name| jobs[name]);
-        numbers[place as usize] = drawn.message(line.flow(), &own, line.delay, job);
+        messages[place as usize] = drawn.message(line.flow(), &own, line.delay, job);
     }
     Ok(drawn)
 }
 
-/// Appends the jobs of `lines` to `drawn`, in the order in which they come first. Returns the number of each.
-fn jobs<'a>(lines: &'a [Line], drawn: &mut Drawn) -> Result<BTreeMap<&'a str, u32>, ListError> {
+/// Appends the jobs of `lines` to `drawn`, in the order in which they come first. Returns them by name.
+fn jobs<'a>(lines: &'a [Line], drawn: &mut Drawn) -> Result<BTreeMap<&'a str, JobId>, ListError> {
     let mut jobs = BTreeMap::new();
     let mut bytes: Vec<u64> = Vec::new();
     for line in lines {
@@ -104,7 +104,7 @@ fn jobs<'a>(lines: &'a [Line], drawn: &mut Drawn) -> Result<BTreeMap<&'a str, u3
             bytes.push(0);
             drawn.graph.add_job(JobKind::Messages)
         });
-        let all = &mut bytes[job as usize];
+        let all = &mut bytes[job.place()];
         *all += line.flow.bytes;
         if *all > MAX_JOB_BYTES {
             let what = format!("job {name:?}, expected at most {MAX_JOB_BYTES} bytes in all");

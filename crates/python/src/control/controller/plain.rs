@@ -7,7 +7,7 @@ use crate::control::reused::Reused;
 use crate::control::{Configured, Definition, call, fields, whole};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyType};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Execution, Span, Time};
 use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks, PythonClass};
 use sojourn_fabric::transport::{Acked, Window};
 use std::sync::Arc;
@@ -60,8 +60,8 @@ impl PythonClass for PlainClass {
 
     /// Holds the interpreter throughout where one thread simulates and calls it at every ACK. Several
     /// threads that wait for each other must not.
-    fn surround(&self, threads: usize, simulate: &mut dyn FnMut()) {
-        match threads == 1 && self.0.hooks.acked {
+    fn surround(&self, execution: Execution<'_>, simulate: &mut dyn FnMut()) {
+        match execution.threads == 1 && self.0.hooks.acked {
             true => Python::attach(|_| simulate()),
             false => simulate(),
         }

@@ -6,7 +6,7 @@ use crate::control::reused::Reused;
 use crate::control::{Configured, Definition, Random, call, fields, whole};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
-use sojourn_core::Stream;
+use sojourn_core::{Execution, Stream};
 use sojourn_fabric::python::{
     Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
 };
@@ -58,8 +58,8 @@ impl PythonClass for PlainClass {
 
     /// Holds the interpreter throughout where one thread simulates and calls it at every packet. Several
     /// threads that wait for each other must not.
-    fn surround(&self, threads: usize, simulate: &mut dyn FnMut()) {
-        match threads == 1 && (self.0.hooks.enqueue || self.0.hooks.dequeue) {
+    fn surround(&self, execution: Execution<'_>, simulate: &mut dyn FnMut()) {
+        match execution.threads == 1 && (self.0.hooks.enqueue || self.0.hooks.dequeue) {
             true => Python::attach(|_| simulate()),
             false => simulate(),
         }

@@ -68,7 +68,7 @@ impl<C: CongestionControl + Clone> Trace<C> {
     }
 
     fn hears(&mut self, sequence: u32, echo: u16) -> Vec<u32> {
-        let answer = self.windowed.setup().answer(Kind::Ack, 0, sequence);
+        let answer = self.windowed.setup().answer(Kind::ACK, 0, sequence);
         self.windowed.receive(&Packet { echo, ..answer }, &mut self.outbox);
         self.sent()
     }
