@@ -1,46 +1,36 @@
 //! A plan: a study of arrays to choose from, and what is wanted of them.
 
-use crate::resources::{self, Given};
+use crate::resources::{self, Given, Need, Overrides};
 use crate::{Case, Study, refused, settings};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use sojourn_core::parameters::Setting;
 use sojourn_study as study;
 use sojourn_study::PricedDisk;
+use std::sync::Arc;
 
 /// A plan file, checked and with its defaults filled in.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Plan {
     plan: study::Plan,
-    given: Given,
+    given: Arc<Given>,
 }
 
 #[pymethods]
 impl Plan {
     #[staticmethod]
     #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
-    fn needs<'py>(
-        py: Python<'py>,
-        text: &str,
-        source: &str,
-        overrides: Vec<(String, String)>,
-        resources: Given,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn needs(text: &str, source: &str, overrides: Overrides, resources: Given) -> Vec<Need> {
         let given = resources::resources(&resources);
-        resources::needs(py, study::Plan::needs(text, source, &overrides, &given))
+        resources::needs(study::Plan::needs(text, source, &overrides, &given))
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
-    fn parse(
-        text: &str,
-        source: &str,
-        overrides: Vec<(String, String)>,
-        resources: Given,
-    ) -> PyResult<Plan> {
+    fn parse(text: &str, source: &str, overrides: Overrides, resources: Given) -> PyResult<Plan> {
         let given = resources::resources(&resources);
         let plan = study::Plan::parse(text, source, &overrides, &given).map_err(refused)?;
-        Ok(Plan { plan, given: resources })
+        Ok(Plan { plan, given: Arc::new(resources) })
     }
 
     #[getter]
@@ -79,10 +69,10 @@ impl Plan {
     }
 
     #[getter]
-    fn lists(&self, py: Python<'_>) -> Vec<CandidateList> {
+    fn lists(&self) -> Vec<CandidateList> {
         let list = |list: &study::CandidateList| CandidateList {
             list: list.clone(),
-            given: resources::copied(py, &self.given),
+            given: self.given.clone(),
         };
         self.plan.lists.iter().map(list).collect()
     }
@@ -92,14 +82,14 @@ impl Plan {
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct CandidateList {
     list: study::CandidateList,
-    given: Given,
+    given: Arc<Given>,
 }
 
 #[pymethods]
 impl CandidateList {
     #[getter]
-    fn study(&self, py: Python<'_>) -> Study {
-        Study::new(py, self.list.study.clone(), &self.given)
+    fn study(&self) -> Study {
+        Study::new(self.list.study.clone(), self.given.clone())
     }
 
     #[getter]

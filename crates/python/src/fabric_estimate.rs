@@ -1,33 +1,28 @@
 //! Estimates of fabrics from their links.
 
-use crate::resources::{self, Given};
+use crate::resources::{self, Given, Need, Overrides};
 use crate::{Cancelled, Case, Outcome, Progress, Study, refused, settings};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use sojourn_study as study;
+use std::sync::Arc;
 
 /// A study every case of which can be estimated.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Estimate {
     estimate: study::Estimate,
-    given: Given,
+    given: Arc<Given>,
 }
 
 #[pymethods]
 impl Estimate {
     #[staticmethod]
     #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
-    fn needs<'py>(
-        py: Python<'py>,
-        text: &str,
-        source: &str,
-        overrides: Vec<(String, String)>,
-        resources: Given,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn needs(text: &str, source: &str, overrides: Overrides, resources: Given) -> Vec<Need> {
         let given = resources::resources(&resources);
-        resources::needs(py, study::Estimate::needs(text, source, &overrides, &given))
+        resources::needs(study::Estimate::needs(text, source, &overrides, &given))
     }
 
     #[staticmethod]
@@ -35,12 +30,12 @@ impl Estimate {
     fn parse(
         text: &str,
         source: &str,
-        overrides: Vec<(String, String)>,
+        overrides: Overrides,
         resources: Given,
     ) -> PyResult<Estimate> {
         let given = resources::resources(&resources);
         let estimate = study::Estimate::parse(text, source, &overrides, &given).map_err(refused)?;
-        Ok(Estimate { estimate, given: resources })
+        Ok(Estimate { estimate, given: Arc::new(resources) })
     }
 
     #[getter]
@@ -49,8 +44,8 @@ impl Estimate {
     }
 
     #[getter]
-    fn study(&self, py: Python<'_>) -> Study {
-        Study::new(py, self.estimate.study.clone(), &self.given)
+    fn study(&self) -> Study {
+        Study::new(self.estimate.study.clone(), self.given.clone())
     }
 
     #[getter]

@@ -13,8 +13,8 @@ use progress::Progress;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyList};
-use resources::{Call, Given};
+use pyo3::types::{IntoPyDict, PyDict};
+use resources::{Call, Given, Need, Overrides};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
@@ -56,14 +56,14 @@ fn refused(error: study::SpecError) -> PyErr {
 #[pyclass(frozen, module = "sojourn._core")]
 struct Study {
     study: study::Study,
-    given: Given,
+    given: Arc<Given>,
     resources: Arc<study::Resources>,
 }
 
 impl Study {
-    fn new(py: Python<'_>, study: study::Study, given: &Given) -> Study {
-        let resources = Arc::new(resources::resources(given));
-        Study { study, given: resources::copied(py, given), resources }
+    fn new(study: study::Study, given: Arc<Given>) -> Study {
+        let resources = Arc::new(resources::resources(&given));
+        Study { study, given, resources }
     }
 }
 
@@ -71,29 +71,17 @@ impl Study {
 impl Study {
     #[staticmethod]
     #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
-    fn needs<'py>(
-        py: Python<'py>,
-        text: &str,
-        source: &str,
-        overrides: Vec<(String, String)>,
-        resources: Given,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn needs(text: &str, source: &str, overrides: Overrides, resources: Given) -> Vec<Need> {
         let given = resources::resources(&resources);
-        resources::needs(py, study::Study::needs(text, source, &overrides, &given))
+        resources::needs(study::Study::needs(text, source, &overrides, &given))
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, source, overrides, resources = Given::new()))]
-    fn parse(
-        py: Python<'_>,
-        text: &str,
-        source: &str,
-        overrides: Vec<(String, String)>,
-        resources: Given,
-    ) -> PyResult<Study> {
+    fn parse(text: &str, source: &str, overrides: Overrides, resources: Given) -> PyResult<Study> {
         let given = resources::resources(&resources);
         let study = study::Study::parse(text, source, &overrides, &given).map_err(refused)?;
-        Ok(Study::new(py, study, &resources))
+        Ok(Study::new(study, Arc::new(resources)))
     }
 
     #[getter]

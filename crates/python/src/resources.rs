@@ -90,16 +90,20 @@ impl From<resource::Call> for Call {
     }
 }
 
-/// What is missing, each as an object.
-pub(crate) fn needs(py: Python<'_>, needs: Vec<study::Need>) -> PyResult<Bound<'_, PyList>> {
-    let list = PyList::empty(py);
-    for need in needs {
-        match need {
-            study::Need::File(file) => list.append(Bound::new(py, FileNeed(file))?)?,
-            study::Need::Table(call) => list.append(Bound::new(py, Call(call))?)?,
-        }
-    }
-    Ok(list)
+/// What is missing.
+#[derive(IntoPyObject)]
+pub(crate) enum Need {
+    File(FileNeed),
+    Table(Call),
+}
+
+/// The needs of a study, each as an object.
+pub(crate) fn needs(needs: Vec<study::Need>) -> Vec<Need> {
+    let need = |need| match need {
+        study::Need::File(file) => Need::File(FileNeed(file)),
+        study::Need::Table(call) => Need::Table(Call(call)),
+    };
+    needs.into_iter().map(need).collect()
 }
 
 /// What is in a file, or why it is of no use; and what Python has of it.
@@ -113,10 +117,8 @@ pub(crate) struct Resource {
 /// What was handed in, by the ids of needs.
 pub(crate) type Given = BTreeMap<String, Py<Resource>>;
 
-/// The same once more.
-pub(crate) fn copied(py: Python<'_>, given: &Given) -> Given {
-    given.iter().map(|(id, resource)| (id.clone(), resource.clone_ref(py))).collect()
-}
+/// Values put over those of a study's text, each with its path.
+pub(crate) type Overrides = Vec<(String, String)>;
 
 /// What was handed in, for the study.
 pub(crate) fn resources(given: &Given) -> study::Resources {

@@ -2,7 +2,7 @@
 
 use super::ecn::mark;
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, Stream, Time, parameters};
@@ -192,30 +192,25 @@ pub struct CoDelPort {
     controller: Controller,
 }
 
-impl Builder for CoDel {
+impl Buffered for CoDel {
     type Port = CoDelPort;
 
-    fn port(&self, _: Stream) -> CoDelPort {
-        self.of(Capacity::new(self.buffer, self.counting), self.law.clone())
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, _: Stream) -> CoDelPort {
-        self.of(Capacity::endless(), self.law.clone())
+    fn with_room(&self, room: Capacity, _: Stream) -> CoDelPort {
+        CoDelPort {
+            fifo: Fifo::new(room),
+            largest: 0,
+            law: self.law.clone(),
+            ecn: self.ecn,
+            controller: Controller::default(),
+        }
     }
 
-    fn endless_port(&self, _: Stream) -> CoDelPort {
-        self.of(Capacity::endless(), ControlLaw::endless())
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
-    }
-}
-
-impl CoDel {
-    fn of(&self, capacity: Capacity, law: ControlLaw) -> CoDelPort {
-        let controller = Controller::default();
-        CoDelPort { fifo: Fifo::new(capacity), largest: 0, law, ecn: self.ecn, controller }
+    fn endless(&self, stream: Stream) -> CoDelPort {
+        CoDelPort { law: ControlLaw::endless(), ..self.with_room(Capacity::endless(), stream) }
     }
 }
 
@@ -276,6 +271,7 @@ impl Queue for CoDelPort {
 mod tests {
     use super::*;
     use crate::packet::Kind;
+    use crate::queue::Builder;
     use proptest::prelude::*;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;

@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, parameters};
@@ -27,19 +27,15 @@ impl Check for DropTail {
 #[derive(Debug)]
 pub struct DropTailPort(Fifo);
 
-impl Builder for DropTail {
+impl Buffered for DropTail {
     type Port = DropTailPort;
 
-    fn port(&self, _: Stream) -> DropTailPort {
-        DropTailPort(Fifo::new(Capacity::new(self.buffer, self.counting)))
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, _: Stream) -> DropTailPort {
-        DropTailPort(Fifo::new(Capacity::endless()))
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
+    fn with_room(&self, room: Capacity, _: Stream) -> DropTailPort {
+        DropTailPort(Fifo::new(room))
     }
 }
 

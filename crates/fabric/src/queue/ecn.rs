@@ -1,7 +1,7 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, parameters};
@@ -42,31 +42,23 @@ pub struct EcnPort {
     threshold: u32,
 }
 
-impl Builder for Ecn {
+impl Buffered for Ecn {
     type Port = EcnPort;
 
-    fn port(&self, _: Stream) -> EcnPort {
-        self.of(Capacity::new(self.buffer, self.counting))
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, _: Stream) -> EcnPort {
-        self.of(Capacity::endless())
+    fn with_room(&self, room: Capacity, _: Stream) -> EcnPort {
+        EcnPort { fifo: Fifo::new(room), threshold: self.marks_above() }
     }
 
-    fn endless_port(&self, _: Stream) -> EcnPort {
+    fn endless(&self, _: Stream) -> EcnPort {
         EcnPort { fifo: Fifo::new(Capacity::endless()), threshold: u32::MAX }
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
     }
 }
 
 impl Ecn {
-    fn of(&self, capacity: Capacity) -> EcnPort {
-        EcnPort { fifo: Fifo::new(capacity), threshold: self.marks_above() }
-    }
-
     pub(super) fn marks_above(&self) -> u32 {
         u32::try_from(self.threshold.0).unwrap_or(u32::MAX)
     }

@@ -5,7 +5,7 @@
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
 use super::ecn::mark;
-use super::{Builder, Capacity, Queue, QueueKind};
+use super::{Buffered, Builder, Capacity, Queue, QueueKind};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Stream, Time};
@@ -24,8 +24,8 @@ impl FifoAhead {
     /// first out, and decide nothing after the arrival.
     pub(crate) fn of(queue: &QueueKind) -> Option<FifoAhead> {
         let (capacity, threshold) = match queue {
-            QueueKind::DropTail(own) => (Capacity::new(own.buffer, own.counting), u32::MAX),
-            QueueKind::Ecn(own) => (Capacity::new(own.buffer, own.counting), own.marks_above()),
+            QueueKind::DropTail(own) => (own.room(), u32::MAX),
+            QueueKind::Ecn(own) => (own.room(), own.marks_above()),
             _ => return None,
         };
         Some(FifoAhead { capacity, threshold })

@@ -2,7 +2,7 @@
 
 use super::codel::{ControlLaw, Controller};
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest, make_room};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer, make_room};
 use crate::packet::{Kind, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::random::mix;
@@ -85,30 +85,16 @@ pub struct FqCoDelPort {
     largest: u16,
 }
 
-impl Builder for FqCoDel {
+impl Buffered for FqCoDel {
     type Port = FqCoDelPort;
 
-    fn port(&self, stream: Stream) -> FqCoDelPort {
-        self.of(Capacity::new(self.buffer, self.counting), self.law.clone(), stream)
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, stream: Stream) -> FqCoDelPort {
-        self.of(Capacity::endless(), self.law.clone(), stream)
-    }
-
-    fn endless_port(&self, stream: Stream) -> FqCoDelPort {
-        self.of(Capacity::endless(), ControlLaw::endless(), stream)
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
-    }
-}
-
-impl FqCoDel {
-    fn of(&self, capacity: Capacity, law: ControlLaw, mut stream: Stream) -> FqCoDelPort {
+    fn with_room(&self, room: Capacity, mut stream: Stream) -> FqCoDelPort {
         FqCoDelPort {
-            law,
+            law: self.law.clone(),
             ecn: self.ecn,
             quantum: self.quantum.0 as i64,
             salt: stream.bits(),
@@ -118,10 +104,14 @@ impl FqCoDel {
             unused: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            capacity,
+            capacity: room,
             bytes: 0,
             largest: 0,
         }
+    }
+
+    fn endless(&self, stream: Stream) -> FqCoDelPort {
+        FqCoDelPort { law: ControlLaw::endless(), ..self.with_room(Capacity::endless(), stream) }
     }
 }
 
@@ -282,6 +272,7 @@ impl Queue for FqCoDelPort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Builder;
     use proptest::prelude::*;
     use sojourn_core::parameters::defaults;
     use sojourn_core::{Span, Streams};

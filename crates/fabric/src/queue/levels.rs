@@ -2,7 +2,7 @@
 
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, parameters};
@@ -50,28 +50,18 @@ pub struct LevelsPort {
     threshold: u32,
 }
 
-impl Builder for Levels {
+impl Buffered for Levels {
     type Port = LevelsPort;
 
-    fn port(&self, _: Stream) -> LevelsPort {
-        self.of(Capacity::new(self.buffer, self.counting))
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, _: Stream) -> LevelsPort {
-        self.of(Capacity::endless())
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
-    }
-}
-
-impl Levels {
-    fn of(&self, capacity: Capacity) -> LevelsPort {
+    fn with_room(&self, room: Capacity, _: Stream) -> LevelsPort {
         LevelsPort {
             lines: (0..self.levels).map(|_| Fifo::new(Capacity::endless())).collect(),
             waiting: 0,
-            capacity,
+            capacity: room,
             bytes: 0,
             threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
         }
@@ -145,7 +135,7 @@ impl Queue for LevelsPort {
 mod tests {
     use super::*;
     use crate::packet::{CE, ECT, Kind};
-    use crate::queue::no_drop;
+    use crate::queue::{Builder, no_drop};
     use proptest::prelude::*;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;

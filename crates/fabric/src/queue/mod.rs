@@ -167,6 +167,49 @@ pub trait Builder {
     fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
 }
 
+/// A discipline whose ports each have one buffer for all packets that wait there.
+pub trait Buffered {
+    /// What one port keeps.
+    type Port: Queue;
+
+    /// The buffer of a port that shares it with no other.
+    fn room(&self) -> Capacity;
+
+    /// An empty port with this buffer; `stream` is for its random choices alone.
+    fn with_room(&self, room: Capacity, stream: Stream) -> Self::Port;
+
+    /// See [`Builder::endless_port`].
+    fn endless(&self, stream: Stream) -> Self::Port {
+        self.with_room(Capacity::endless(), stream)
+    }
+
+    /// Refuses parameters, the buffer aside, that cannot serve a packet of `largest` bytes.
+    fn check_others(&self, _largest: u16) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+impl<B: Buffered> Builder for B {
+    type Port = B::Port;
+
+    fn port(&self, stream: Stream) -> B::Port {
+        self.with_room(self.room(), stream)
+    }
+
+    fn in_memory(&self, stream: Stream) -> B::Port {
+        self.with_room(Capacity::endless(), stream)
+    }
+
+    fn endless_port(&self, stream: Stream) -> B::Port {
+        self.endless(stream)
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        self.check_others(largest)?;
+        check_largest(Bytes(self.room().all.into()), largest)
+    }
+}
+
 /// The packets that wait at one port: their order, and which are marked, trimmed or dropped.
 ///
 /// Every packet that arrives is either returned by [`dequeue`](Queue::dequeue) or handed to `drop`,
@@ -289,7 +332,7 @@ const FULL_PACKET: u16 = 1500;
 
 /// How much of one port's buffer is free.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Capacity {
+pub struct Capacity {
     free: u32,
     /// The least that was ever free, and all that there is.
     least: u32,

@@ -1,6 +1,6 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest, make_room};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, choices, parameters};
@@ -70,27 +70,17 @@ struct Entry {
     arrival: u32,
 }
 
-impl Builder for PFabric {
+impl Buffered for PFabric {
     type Port = PFabricPort;
 
-    fn port(&self, stream: Stream) -> PFabricPort {
-        self.of(Capacity::new(self.buffer, self.counting), stream)
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, stream: Stream) -> PFabricPort {
-        self.of(Capacity::endless(), stream)
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
-    }
-}
-
-impl PFabric {
-    fn of(&self, capacity: Capacity, stream: Stream) -> PFabricPort {
+    fn with_room(&self, room: Capacity, stream: Stream) -> PFabricPort {
         PFabricPort {
             waiting: Vec::with_capacity(16),
-            capacity,
+            capacity: room,
             ties: self.ties,
             dequeue: self.dequeue,
             arrivals: 0,
@@ -200,7 +190,7 @@ impl Queue for PFabricPort {
 mod tests {
     use super::*;
     use crate::packet::{Kind, NIL};
-    use crate::queue::no_drop;
+    use crate::queue::{Builder, no_drop};
     use proptest::prelude::*;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;

@@ -2,7 +2,7 @@
 
 use super::codel::marks;
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, QueueKind, check_buffer, check_largest};
+use super::{Buffered, Capacity, Counting, Queue, QueueKind, check_buffer};
 use crate::packet::{ECT, PacketArena, PacketId};
 use crate::python::{
     CodeFile, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
@@ -58,34 +58,24 @@ pub struct PythonPort {
     failure: Option<String>,
 }
 
-impl Builder for PythonQueue {
+impl Buffered for PythonQueue {
     type Port = PythonPort;
 
-    fn port(&self, stream: Stream) -> PythonPort {
-        self.of(Capacity::new(self.buffer, self.counting), stream)
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, stream: Stream) -> PythonPort {
-        self.of(Capacity::endless(), stream)
-    }
-
-    fn endless_port(&self, _: Stream) -> PythonPort {
-        PythonPort::keeping(Capacity::endless())
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
-    }
-}
-
-impl PythonQueue {
-    fn of(&self, capacity: Capacity, stream: Stream) -> PythonPort {
+    fn with_room(&self, room: Capacity, stream: Stream) -> PythonPort {
         let class = self.code.class::<dyn QueueClass>();
-        let port = PythonPort { hooks: class.hooks(), ..PythonPort::keeping(capacity) };
+        let port = PythonPort { hooks: class.hooks(), ..PythonPort::keeping(room) };
         match class.port(stream) {
             Ok(decisions) => PythonPort { decisions: Some(decisions), ..port },
             Err(why) => PythonPort { failure: Some(why), ..port },
         }
+    }
+
+    fn endless(&self, _: Stream) -> PythonPort {
+        PythonPort::keeping(Capacity::endless())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::event::{Observer, QueueId, ServerEvent, unix_ms};
 use crate::hourly::{Amount, Window};
+use crate::settings::host_name;
 use sojourn_core::Span;
 use sojourn_mail_engine::{Operation, Outcome, Relay};
 use sojourn_smtp::{Address, plain};
@@ -34,7 +35,7 @@ pub struct Log<W: Write> {
 impl<W: Write + Send + 'static> Log<W> {
     /// A log that is written to `out`, of a server whose hosts take mail on `port`.
     pub fn new(out: W, port: u16) -> Log<W> {
-        let host = gethostname::gethostname().to_string_lossy().into_owned();
+        let host = host_name();
         let out = std::io::BufWriter::new(out);
         Log { out, port, host, process: std::process::id(), broken: None }
     }

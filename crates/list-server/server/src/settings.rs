@@ -25,9 +25,13 @@ pub fn complete(settings: &mut Table) {
     if let Some(Value::Table(mail)) = settings.get_mut("mail")
         && mail.get("hello").is_none()
     {
-        let name = gethostname::gethostname().to_string_lossy().into_owned();
-        mail.set("hello", Value::Text(name));
+        mail.set("hello", Value::Text(host_name()));
     }
+}
+
+/// The machine's name.
+pub(crate) fn host_name() -> String {
+    nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 parameters! {

@@ -5,8 +5,8 @@
 //! [`TestNet::start`] brings it to life on a thread. Every message that a server takes
 //! over is noted ([`Acceptance`]), so that losses and duplicates are counted exactly ([`count`]).
 //!
-//! - [`fault`]: how a mail server behaves, one file each;
-//! - [`names`]: what a domain's name server says, one file each;
+//! - [`fault`]: how a mail server behaves, an entry each in a table;
+//! - [`names`]: what a domain's name server says, an entry each in a table;
 //! - [`Class`]: what a subscriber can expect of his domain.
 //!
 //! Distance is made by the servers: a connection's greeting comes after two round trips, the first
@@ -19,6 +19,7 @@ mod connection;
 mod count;
 pub mod fault;
 mod host;
+mod kinds;
 mod listener;
 pub mod names;
 mod nameserver;

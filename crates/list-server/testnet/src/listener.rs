@@ -2,7 +2,7 @@
 
 use crate::connection as sink;
 use crate::connection::Shared;
-use crate::fault::{ConnectionAnswer, Fault};
+use crate::fault::ConnectionAnswer;
 use crate::host::Site;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;

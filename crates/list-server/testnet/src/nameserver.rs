@@ -1,7 +1,7 @@
 //! The name server: authoritative for every domain there is, over UDP and TCP (RFC 1035).
 
 use crate::host::Site;
-use crate::names::{Answer, Names, NamesKind};
+use crate::names::{Answer, NamesKind};
 use hickory_proto::op::{Message, MessageType, OpCode, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA, MX, SOA};
 use hickory_proto::rr::{Name, RData, Record, RecordType};

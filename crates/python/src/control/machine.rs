@@ -4,7 +4,6 @@ use super::{Configured, Definition, Random};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_core::Stream;
-use std::fmt::Debug;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
@@ -12,34 +11,29 @@ use std::sync::{Arc, OnceLock};
 /// something else where it raised an exception.
 pub(super) type Hook = unsafe extern "C" fn(*mut u64, *mut i64) -> i64;
 
-/// The hooks of a kind of class.
-pub(super) trait HookTable: Debug + Copy + Send + Sync {
-    /// Those that `find` finds by their names.
-    fn of(find: &mut dyn FnMut(&str) -> PyResult<Option<Hook>>) -> PyResult<Self>;
-}
-
-/// A class that runs compiled. It is compiled when its first object is made.
+/// A class that runs compiled, with `HOOKS` hooks. It is compiled when its first object is made.
 #[derive(Debug)]
-pub(super) struct Machine<H> {
+pub(super) struct Machine<const HOOKS: usize> {
     pub(super) class: Configured,
-    code: OnceLock<Result<Arc<Code<H>>, String>>,
+    names: [&'static str; HOOKS],
+    code: OnceLock<Result<Arc<Code<HOOKS>>, String>>,
 }
 
 /// The functions of a class, and the record of a new object.
 #[derive(Debug)]
-struct Code<H> {
+struct Code<const HOOKS: usize> {
     record: Vec<u64>,
-    hooks: H,
+    hooks: [Option<Hook>; HOOKS],
     /// What has the functions.
     _owner: Py<PyAny>,
 }
 
-impl<H: HookTable> Machine<H> {
-    pub(super) fn new(class: Configured) -> Arc<Machine<H>> {
-        Arc::new(Machine { class, code: OnceLock::new() })
+impl<const HOOKS: usize> Machine<HOOKS> {
+    pub(super) fn new(class: Configured, names: [&'static str; HOOKS]) -> Arc<Self> {
+        Arc::new(Machine { class, names, code: OnceLock::new() })
     }
 
-    fn code(&self) -> Result<Arc<Code<H>>, String> {
+    fn code(&self) -> Result<Arc<Code<HOOKS>>, String> {
         let compile = || {
             Python::attach(|py| {
                 self.compile(py).map(Arc::new).map_err(|error| error.value(py).to_string())
@@ -48,25 +42,25 @@ impl<H: HookTable> Machine<H> {
         self.code.get_or_init(compile).clone()
     }
 
-    fn compile(&self, py: Python<'_>) -> PyResult<Code<H>> {
+    fn compile(&self, py: Python<'_>) -> PyResult<Code<HOOKS>> {
         let Configured { definition, values } = &self.class;
         let owner = definition.object.bind(py).call_method0("compiled")?;
         let template = owner.call_method1("template", (values,))?;
         let (words, rest) = template.cast::<PyBytes>()?.as_bytes().as_chunks();
         assert!(rest.is_empty(), "a record is of words");
         let addresses = owner.getattr("addresses")?;
-        let mut find = |name: &str| match definition.has(name) {
-            false => Ok(None),
-            true => {
+        let mut hooks = [None; HOOKS];
+        for (hook, name) in hooks.iter_mut().zip(self.names) {
+            if definition.has(name) {
                 let address: usize = addresses.get_item(name)?.extract()?;
                 // SAFETY: the compiler made a function with these arguments there, which lives as
                 // long as `owner`.
-                Ok(Some(unsafe { std::mem::transmute::<usize, Hook>(address) }))
+                *hook = Some(unsafe { std::mem::transmute::<usize, Hook>(address) });
             }
-        };
+        }
         Ok(Code {
             record: words.iter().map(|&word| u64::from_ne_bytes(word)).collect(),
-            hooks: H::of(&mut find)?,
+            hooks,
             _owner: owner.unbind(),
         })
     }
@@ -74,22 +68,19 @@ impl<H: HookTable> Machine<H> {
 
 /// The record of an object.
 #[derive(Debug)]
-pub(super) struct Record<H> {
-    pub(super) class: Arc<Machine<H>>,
-    pub(super) hooks: H,
+pub(super) struct Record<const HOOKS: usize> {
+    class: Arc<Machine<HOOKS>>,
+    hooks: [Option<Hook>; HOOKS],
     words: Box<[u64]>,
-    _code: Arc<Code<H>>,
+    _code: Arc<Code<HOOKS>>,
 }
-
-/// A compiled hook raised an exception; the record as it was before.
-pub(super) struct Raised(Vec<u64>);
 
 /// So many words of a record are kept on the stack during a call.
 const FEW: usize = 32;
 
-impl<H: HookTable> Record<H> {
+impl<const HOOKS: usize> Record<HOOKS> {
     /// A new object's.
-    pub(super) fn new(class: &Arc<Machine<H>>) -> Result<Record<H>, String> {
+    pub(super) fn new(class: &Arc<Machine<HOOKS>>) -> Result<Record<HOOKS>, String> {
         let code = class.code()?;
         Ok(Record {
             class: class.clone(),
@@ -110,9 +101,21 @@ impl<H: HookTable> Record<H> {
         &mut self.words
     }
 
-    /// Calls a hook, which has to be one of [`hooks`](Record::hooks), with its arguments.
+    /// Whether the class has the hook at this place of their names.
+    pub(super) fn has(&self, hook: usize) -> bool {
+        self.hooks[hook].is_some()
+    }
+
+    /// Calls a hook, which the class has to have, with its arguments. An exception is explained with `stream`,
+    /// the port's random numbers as they were before.
     #[inline]
-    pub(super) fn call(&mut self, hook: Hook, arguments: &mut [i64]) -> Result<(), Raised> {
+    pub(super) fn call(
+        &mut self,
+        hook: usize,
+        arguments: &mut [i64],
+        stream: Option<Stream>,
+    ) -> Result<(), String> {
+        let function = self.hooks[hook].expect("a hook that the class has");
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let many;
         let before: &[u64] = match few.get_mut(..self.words.len()) {
@@ -129,24 +132,25 @@ impl<H: HookTable> Record<H> {
             }
         };
         // SAFETY: the record is that of the class, and the arguments are those of the hook.
-        match unsafe { hook(self.words.as_mut_ptr(), arguments.as_mut_ptr()) } {
+        match unsafe { function(self.words.as_mut_ptr(), arguments.as_mut_ptr()) } {
             0 => Ok(()),
-            _ => Err(Raised(before.to_vec())),
+            _ => Err(self.explained(hook, before, arguments, stream)),
         }
     }
 
-    /// What the exception of a call was, from the same call in the interpreter; `stream` is as it was
-    /// before.
+    /// What the exception of a call was, from the same call in the interpreter; the record and the stream are
+    /// as they were before.
     #[cold]
-    pub(super) fn explained(
+    fn explained(
         &self,
-        raised: &Raised,
-        hook: &str,
+        hook: usize,
+        before: &[u64],
         arguments: &[i64],
         stream: Option<Stream>,
     ) -> String {
         Python::attach(|py| {
-            let before: Vec<u8> = raised.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let hook = self.class.names[hook];
+            let before: Vec<u8> = before.iter().flat_map(|word| word.to_ne_bytes()).collect();
             let arguments: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
             let (before, arguments) = (PyBytes::new(py, &before), PyBytes::new(py, &arguments));
             let explain = || {
@@ -156,10 +160,4 @@ impl<H: HookTable> Record<H> {
             explain().unwrap_or_else(|error: PyErr| error.value(py).to_string())
         })
     }
-}
-
-/// A hook that is called only where the class has it.
-#[inline]
-pub(super) fn there(hook: Option<Hook>) -> Hook {
-    hook.expect("a hook that the class has")
 }

@@ -8,24 +8,27 @@ mod machine;
 mod mathematics;
 mod members;
 mod parameters;
+mod plain;
 mod queue;
 mod random;
-mod reused;
 
 pub(crate) use controller::Flow;
 pub(crate) use mathematics::{c_addresses, cbrt, exp, log, power};
 pub(crate) use parameters::as_written;
 pub(crate) use random::{Random, draw_below, draw_uniform};
 
-use pyo3::ffi;
+use machine::Machine;
+use plain::Plain;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
+use sojourn_core::Execution;
 use sojourn_core::parameters::{Refusal, Setting, Table, Value};
 use sojourn_core::resource::Class;
+use sojourn_fabric::python::PythonClass;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ptr::null_mut;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The types whose fields the engine reads and writes directly.
@@ -128,14 +131,6 @@ impl Definition {
         self.hooks.iter().any(|name| name == hook)
     }
 
-    /// A hook as the interpreter calls it, if the class has it.
-    fn plain_hook(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
-        match self.has(name) {
-            true => Ok(Some(self.object.bind(py).getattr("cls")?.getattr(name)?.unbind())),
-            false => Ok(None),
-        }
-    }
-
     /// An exception of the class as a text, with the traceback behind its first line.
     fn explained(&self, py: Python<'_>, error: PyErr) -> String {
         let error = error.into_value(py);
@@ -151,37 +146,40 @@ impl Definition {
     }
 }
 
-impl Configured {
-    /// What makes an object of the class.
-    fn maker(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(self.definition.object.bind(py).call_method1("new", (&self.values,))?.unbind())
-    }
+/// A class that is ready to be called, with the hooks that it has as the engine knows them.
+#[derive(Debug)]
+struct Ready<H, const HOOKS: usize, const OWN: usize, const MESSAGE: usize> {
+    hooks: H,
+    /// Whether it is called at every packet or ACK.
+    often: bool,
+    code: Code<HOOKS, OWN, MESSAGE>,
 }
 
-/// Calls a function with `object` and the arguments, of which there are at most two.
-fn call<'py>(
-    function: &Bound<'py, PyAny>,
-    object: &Bound<'py, PyAny>,
-    arguments: &[&Bound<'py, PyAny>],
-) -> PyResult<Bound<'py, PyAny>> {
-    let nth = |nth: usize| arguments.get(nth).map_or(null_mut(), |argument| argument.as_ptr());
-    // SAFETY: the interpreter is held, as there are bound references; all arguments are alive, and a
-    // null pointer ends them.
-    unsafe {
-        let returned = ffi::PyObject_CallFunctionObjArgs(
-            function.as_ptr(),
-            object.as_ptr(),
-            nth(0),
-            nth(1),
-            null_mut::<ffi::PyObject>(),
-        );
-        Bound::from_owned_ptr_or_err(function.py(), returned)
-    }
+/// The way in which a class runs.
+#[derive(Debug)]
+enum Code<const HOOKS: usize, const OWN: usize, const MESSAGE: usize> {
+    Plain(Arc<Plain<HOOKS, OWN, MESSAGE>>),
+    Compiled(Arc<Machine<HOOKS>>),
 }
 
-/// A whole number as a Python object.
-#[inline]
-fn whole(py: Python<'_>, number: u64) -> Bound<'_, PyAny> {
-    let Ok(number) = number.into_pyobject(py);
-    number.into_any()
+impl<H, const HOOKS: usize, const OWN: usize, const MESSAGE: usize> PythonClass
+    for Ready<H, HOOKS, OWN, MESSAGE>
+where
+    H: Debug + Send + Sync,
+{
+    fn name(&self) -> &str {
+        match &self.code {
+            Code::Plain(class) => &class.definition.name,
+            Code::Compiled(machine) => &machine.class.definition.name,
+        }
+    }
+
+    /// Holds the interpreter throughout where one thread simulates and calls a plain class often. Several
+    /// threads that wait for each other must not.
+    fn surround(&self, execution: Execution<'_>, simulate: &mut dyn FnMut()) {
+        match execution.threads == 1 && self.often && matches!(self.code, Code::Plain(_)) {
+            true => Python::attach(|_| simulate()),
+            false => simulate(),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 mod lanes;
 
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest, make_room};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
@@ -46,41 +46,35 @@ impl Check for Drr {
     }
 }
 
-impl Builder for Drr {
+impl Buffered for Drr {
     type Port = DrrPort;
 
-    fn port(&self, _: Stream) -> DrrPort {
-        self.of(Capacity::new(self.buffer, self.counting))
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, _: Stream) -> DrrPort {
-        self.of(Capacity::endless())
+    fn with_room(&self, room: Capacity, _: Stream) -> DrrPort {
+        DrrPort {
+            lanes: Lanes::default(),
+            round: VecDeque::new(),
+            begun: false,
+            capacity: room,
+            quantum: self.quantum.0 as u32,
+            victim: self.victim,
+        }
     }
 
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+    fn check_others(&self, largest: u16) -> Result<(), Refusal> {
         if self.quantum.0 < largest.into() || self.quantum.0 > LARGEST_QUANTUM {
             let expected = format!("a full packet of {largest}B to \"1GB\"");
             return Err(Refusal::of(&self.quantum, expected).under("quantum"));
         }
-        check_largest(self.buffer, largest)
+        Ok(())
     }
 }
 
 /// A deficit of one quantum and a packet fits into 32 bits.
 const LARGEST_QUANTUM: u64 = 1_000_000_000;
-
-impl Drr {
-    fn of(&self, capacity: Capacity) -> DrrPort {
-        DrrPort {
-            lanes: Lanes::default(),
-            round: VecDeque::new(),
-            begun: false,
-            capacity,
-            quantum: self.quantum.0 as u32,
-            victim: self.victim,
-        }
-    }
-}
 
 /// What a port keeps.
 #[derive(Debug)]

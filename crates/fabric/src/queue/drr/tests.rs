@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::Kind;
-use crate::queue::no_drop;
+use crate::queue::{Builder, no_drop};
 use proptest::prelude::*;
 use proptest::sample::select;
 use sojourn_core::Streams;

@@ -3,7 +3,7 @@
 
 use super::codel::marks;
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use super::{Buffered, Capacity, Counting, Queue, check_buffer};
 use crate::packet::{PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, Stream, Time, choices, parameters};
@@ -228,29 +228,19 @@ pub struct PiePort {
     controller: Controller,
 }
 
-impl Builder for Pie {
+impl Buffered for Pie {
     type Port = PiePort;
 
-    fn port(&self, stream: Stream) -> PiePort {
-        self.of(Capacity::new(self.buffer, self.counting), stream)
+    fn room(&self) -> Capacity {
+        Capacity::new(self.buffer, self.counting)
     }
 
-    fn in_memory(&self, stream: Stream) -> PiePort {
-        self.of(Capacity::endless(), stream)
+    fn with_room(&self, room: Capacity, stream: Stream) -> PiePort {
+        PiePort { fifo: Fifo::new(room), controller: Controller::new(self, stream) }
     }
 
-    fn endless_port(&self, stream: Stream) -> PiePort {
-        Pie { alpha: 0.0, beta: 0.0, ..self.clone() }.of(Capacity::endless(), stream)
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
-    }
-}
-
-impl Pie {
-    fn of(&self, capacity: Capacity, stream: Stream) -> PiePort {
-        PiePort { fifo: Fifo::new(capacity), controller: Controller::new(self, stream) }
+    fn endless(&self, stream: Stream) -> PiePort {
+        Pie { alpha: 0.0, beta: 0.0, ..self.clone() }.with_room(Capacity::endless(), stream)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::packet::{Kind, Packet};
-use crate::queue::no_drop;
+use crate::queue::{Builder, no_drop};
 use proptest::prelude::*;
 use sojourn_core::Streams;
 use sojourn_core::parameters::defaults;

@@ -1,17 +1,7 @@
 //! Content-Transfer-Encodings (RFC 2045 section 6). What is decoded is never longer than what came.
 
-use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use data_encoding::BASE64_MIME_PERMISSIVE;
 use std::borrow::Cow;
-
-/// A text may be cut in the middle of an octet.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// `body` as it was before `encoding`, which is in lower case, was applied. Nothing when the encoding
 /// is unknown.
@@ -24,7 +14,8 @@ pub(super) fn decoded<'a>(encoding: &[u8], body: &'a [u8]) -> Option<Cow<'a, [u8
     }
 }
 
-/// Line ends and whatever else is not in the alphabet is passed over (RFC 2045 section 6.8).
+/// Line ends and all else that is not in the alphabet is ignored (RFC 2045 section 6.8). A text may be cut in
+/// the middle of an octet.
 fn base64(body: &[u8]) -> Option<Vec<u8>> {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut digits: Vec<u8> =
@@ -32,7 +23,8 @@ fn base64(body: &[u8]) -> Option<Vec<u8>> {
     if digits.len() % 4 == 1 {
         digits.pop();
     }
-    BASE64.decode(digits).ok()
+    digits.resize(digits.len().next_multiple_of(4), b'=');
+    BASE64_MIME_PERMISSIVE.decode(&digits).ok()
 }
 
 /// What is no escape stays as it is (RFC 2045 section 6.7).

@@ -11,6 +11,7 @@ use crate::control::{Control, Reload};
 use crate::event::Observer;
 use crate::event::unix_ms;
 use crate::settings::Settings;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use sojourn_mail_engine::list::return_path::ReturnPaths;
 use sojourn_mail_engine::{Counts, MessageId, Operation, Selection, Shaping};
 use sojourn_mail_spool::{Reserve, SpoolError, octets};
@@ -277,7 +278,7 @@ fn fit_sessions(settings: &mut Settings) -> Option<String> {
     let sessions = &mut settings.mail.limits.sessions;
     let beside = OTHER_FILES + dns::QUESTIONS as u64;
     let wanted = 2 * u64::from(sessions.get()) + beside;
-    let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
+    let files = raise_open_files(wanted).unwrap_or(wanted);
     if files >= wanted {
         return None;
     }
@@ -287,6 +288,18 @@ fn fit_sessions(settings: &mut Settings) -> Option<String> {
         "this process may have {files} files open, which is enough for {fits} sessions and not \
          for mail.limits.sessions = {asked}"
     ))
+}
+
+/// Raises the number of files that the process may have open to `wanted`, or as far as it is allowed to;
+/// returns the number.
+fn raise_open_files(wanted: u64) -> nix::Result<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let files = wanted.min(hard);
+    if soft >= files {
+        return Ok(soft);
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, files, hard)?;
+    Ok(files)
 }
 
 impl fmt::Display for StartError {

@@ -16,7 +16,7 @@ fn logged(all: &[ServerEvent<'_>]) -> Vec<String> {
     let mut log = Log::new(File::create(&path).unwrap(), 25);
     all.iter().for_each(|event| log.notice(AT, event));
     log.pause();
-    let host = gethostname::gethostname().into_string().unwrap();
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
     let begin = format!("2023-11-14T22:13:20.123Z {host} sojourn/");
     let process = format!("[{}]", std::process::id());
     let text = std::fs::read_to_string(&path).unwrap();

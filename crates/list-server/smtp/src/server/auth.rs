@@ -1,7 +1,6 @@
 //! Passwords: SASL's PLAIN (RFC 4616) and LOGIN, as AUTH carries them (RFC 4954).
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use std::fmt;
 
 /// A name and a password, to be verified.
@@ -81,8 +80,7 @@ impl Exchange {
         if line == "*" {
             return Turn::Cancelled;
         }
-        let decoded = STANDARD.decode(line).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let Some(text) = decoded else { return Turn::Garbled };
+        let Some(text) = decoded(line) else { return Turn::Garbled };
         match self {
             Exchange::Plain => plain(&text),
             Exchange::LoginName => Turn::Ask(Exchange::LoginPassword(text), PASSWORD),
@@ -91,6 +89,13 @@ impl Exchange {
             }
         }
     }
+}
+
+/// The text that a line encodes. The decoder alone would take several such texts in a row.
+fn decoded(line: &str) -> Option<String> {
+    let is_single = !line.trim_end_matches('=').contains('=');
+    let octets = BASE64.decode(line.as_bytes()).ok().filter(|_| is_single)?;
+    String::from_utf8(octets).ok()
 }
 
 /// `authorize-as NUL user NUL password`; acting for another user is not known here.

@@ -173,6 +173,7 @@ fn passwords() {
             ("*", "501 5.7.0 cancelled"),
             ("AUTH PLAIN =", "501 5.5.2 no answer to that challenge"),
             ("AUTH PLAIN !", "501 5.5.2 no answer to that challenge"),
+            ("AUTH PLAIN AGFubg==AHJpZ2h0", "501 5.5.2 no answer to that challenge"),
             // bob NUL ann NUL right: acting for another.
             ("AUTH PLAIN Ym9iAGFubgByaWdodA==", "501 5.5.2 no answer to that challenge"),
             ("AUTH PLAIN AGFubgB3cm9uZw==", "535 5.7.8 the name or the password is wrong"),

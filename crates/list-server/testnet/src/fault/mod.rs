@@ -1,75 +1,17 @@
 //! How mail servers behave.
 //!
-//! A personality is asked at each step of a session what is done there; most of the time it leaves
-//! it at what an honest server does. What is the same for all, such as the state of a transaction,
-//! is the session's.
+//! A session asks the host's personality at each step what to do there. Most of the time the answer
+//! is what an honest server does. `table` lists the personalities and what they do. What is the same
+//! for all, such as the state of a transaction, belongs to the session.
 
-mod accept_then_reset;
-mod black_hole;
-mod busy;
-mod endless;
-mod fast;
-mod few_recipients;
-mod garbage;
-mod greylist;
-mod hung;
-mod late;
-mod old;
-mod one_message;
-mod refused;
-mod reset_in_data;
-mod slow;
-mod throttle;
-mod trickle;
-mod unknown_users;
+mod table;
 
-pub use accept_then_reset::AcceptThenReset;
-pub use black_hole::BlackHole;
-pub use busy::Busy;
-pub use endless::Endless;
-pub use fast::Fast;
-pub use few_recipients::FewRecipients;
-pub use garbage::Garbage;
-pub use greylist::Greylist;
-pub use hung::Hung;
-pub use late::Late;
-pub use old::Old;
-pub use one_message::OneMessage;
-pub use refused::Refused;
-pub use reset_in_data::ResetInData;
-pub use slow::Slow;
-pub use throttle::Throttle;
-pub use trickle::Trickle;
-pub use unknown_users::UnknownUsers;
+pub use table::*;
 
-use sojourn_core::{Span, Stream, choices, variants};
+use sojourn_core::{Span, Stream, choices};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
-
-variants! {
-    /// How a mail server behaves.
-    pub enum FaultKind: "personality" => fault {
-        Fast(Fast),
-        Slow(Slow),
-        Trickle(Trickle),
-        Hung(Hung),
-        Refused(Refused),
-        BlackHole(BlackHole),
-        Late(Late),
-        Greylist(Greylist),
-        FewRecipients(FewRecipients),
-        Busy(Busy),
-        Throttle(Throttle),
-        UnknownUsers(UnknownUsers),
-        OneMessage(OneMessage),
-        Old(Old),
-        ResetInData(ResetInData),
-        AcceptThenReset(AcceptThenReset),
-        Garbage(Garbage),
-        Endless(Endless),
-    }
-}
 
 choices! {
     /// A step of a session.
@@ -176,6 +118,17 @@ pub struct Memory {
     pub stream: Stream,
 }
 
+impl Memory {
+    /// `act`, if the host has done this less than `most` times.
+    pub(crate) fn at_most(&mut self, most: u32, act: Act) -> Act {
+        if self.times >= most {
+            return Act::Usual;
+        }
+        self.times += 1;
+        act
+    }
+}
+
 /// What a personality knows when it is asked.
 #[derive(Debug)]
 pub struct SessionView<'a> {
@@ -189,38 +142,6 @@ pub struct SessionView<'a> {
     pub recipients: usize,
     /// What the host remembers.
     pub memory: &'a mut Memory,
-}
-
-/// A personality.
-pub trait Fault {
-    /// Whether connections are answered.
-    fn connection_answer(&self) -> ConnectionAnswer {
-        ConnectionAnswer::Open
-    }
-
-    /// What is done at a step.
-    fn act(&self, _step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
-        Act::Usual
-    }
-
-    /// How long it takes for an answer, beyond the round trip.
-    fn thinking(&self, _stream: &mut Stream) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl Fault for FaultKind {
-    fn connection_answer(&self) -> ConnectionAnswer {
-        fault!(self, |it| it.connection_answer())
-    }
-
-    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
-        fault!(self, |it| it.act(step, view))
-    }
-
-    fn thinking(&self, stream: &mut Stream) -> Duration {
-        fault!(self, |it| it.thinking(stream))
-    }
 }
 
 /// A span of simulated time as the clock's.

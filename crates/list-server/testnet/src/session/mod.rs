@@ -2,7 +2,7 @@
 
 mod command;
 
-use crate::fault::{Act, Fault, Memory, SessionView, Step};
+use crate::fault::{Act, Memory, SessionView, Step};
 use crate::host::Host;
 use crate::text::Text;
 use crate::tls::Tls;

@@ -1,0 +1,173 @@
+//! Classes that manage queues.
+
+use super::machine::{Machine, Record};
+use super::members::Members;
+use super::plain::{Argument, Plain};
+use super::{Code, Configured, Definition, Random, Ready};
+use pyo3::prelude::*;
+use sojourn_core::Stream;
+use sojourn_fabric::python::{Decision, PortDecisions, QueueClass, QueueHooks, QueuedPacket};
+use std::ffi::CStr;
+use std::sync::Arc;
+
+/// The hooks of a class, and the place of each.
+const HOOKS: [&str; 3] = ["start", "enqueue", "dequeue"];
+const START: usize = 0;
+const ENQUEUE: usize = 1;
+const DEQUEUE: usize = 2;
+
+/// The fields of a packet, in the order of [`message`].
+pub(super) const PACKET: [&CStr; 6] =
+    [c"size", c"ect", c"backlog", c"qlen", c"sojourn_time", c"now"];
+
+/// The field of a queue that has its random numbers; in a record, it is the address of the port's stream.
+pub(super) const STREAM: [&CStr; 1] = [c"__stream__"];
+
+type PlainQueue = Plain<{ HOOKS.len() }, { STREAM.len() }, { PACKET.len() }>;
+type ReadyQueue = Ready<QueueHooks, { HOOKS.len() }, { STREAM.len() }, { PACKET.len() }>;
+
+/// A class that manages queues, ready to be called.
+pub(super) fn queue(
+    py: Python<'_>,
+    class: Configured,
+    compiled: bool,
+) -> PyResult<Arc<dyn QueueClass>> {
+    let has = |hook| class.definition.has(HOOKS[hook]);
+    let hooks = QueueHooks { enqueue: has(ENQUEUE), dequeue: has(DEQUEUE) };
+    let code = match compiled {
+        false => Code::Plain(Plain::new(py, &class, HOOKS, "StreamFields", "PacketFields")?),
+        true => Code::Compiled(Machine::new(class, HOOKS)),
+    };
+    Ok(Arc::new(ReadyQueue { hooks, often: hooks.enqueue || hooks.dequeue, code }))
+}
+
+impl QueueClass for ReadyQueue {
+    fn hooks(&self) -> QueueHooks {
+        self.hooks
+    }
+
+    fn port(&self, stream: Stream) -> Result<Box<dyn PortDecisions>, String> {
+        match &self.code {
+            Code::Plain(class) => Python::attach(|py| {
+                let object = class.object(py, (Random::from(stream),))?;
+                if class.has(START) {
+                    class.call(py, START, &object, &[])?;
+                }
+                Ok(Box::new(PlainPort { class: class.clone(), object }) as Box<dyn PortDecisions>)
+            }),
+            Code::Compiled(machine) => {
+                let mut port = CompiledPort { record: Record::new(machine)?, stream };
+                if port.record.has(START) {
+                    port.call(START, &mut [0])?;
+                }
+                Ok(Box::new(port))
+            }
+        }
+    }
+}
+
+/// What a class gets to know of a packet.
+#[inline]
+fn message(packet: &QueuedPacket) -> [Argument; PACKET.len()] {
+    use Argument::{Truth, Whole};
+    [
+        Whole(packet.size.into()),
+        Truth(packet.ect),
+        Whole(packet.backlog.into()),
+        Whole(packet.qlen.into()),
+        Whole(packet.sojourn_time.ps()),
+        Whole(packet.now.ps()),
+    ]
+}
+
+/// The object of one port.
+#[derive(Debug)]
+struct PlainPort {
+    class: Arc<PlainQueue>,
+    object: Members<{ STREAM.len() }>,
+}
+
+impl PlainPort {
+    /// Calls a hook that decides on a packet.
+    #[inline]
+    fn decide(&self, hook: usize, packet: &QueuedPacket) -> Result<Decision, String> {
+        let PlainPort { class, object } = self;
+        Python::attach(|py| {
+            let message = class.messages.take(py, message(packet))?;
+            let returned = class.call(py, hook, object, &[message.object(py)])?;
+            class.messages.give_back(py, message);
+            match returned.extract() {
+                Ok(number) => class.definition.decision(HOOKS[hook], number),
+                Err(_) => {
+                    Err(class.definition.refused_decision(HOOKS[hook], &format!("{returned:?}")))
+                }
+            }
+        })
+    }
+}
+
+impl PortDecisions for PlainPort {
+    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+        self.decide(ENQUEUE, packet)
+    }
+
+    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+        self.decide(DEQUEUE, packet)
+    }
+}
+
+/// The record of one port, and its random numbers.
+#[derive(Debug)]
+struct CompiledPort {
+    record: Record<{ HOOKS.len() }>,
+    stream: Stream,
+}
+
+impl CompiledPort {
+    /// Calls a hook.
+    #[inline]
+    fn call(&mut self, hook: usize, arguments: &mut [i64]) -> Result<(), String> {
+        let before = self.stream.clone();
+        self.record.words()[0] = &raw mut self.stream as u64;
+        self.record.call(hook, arguments, Some(before))
+    }
+
+    /// Calls a hook that decides on a packet.
+    #[inline]
+    fn decide(&mut self, hook: usize, packet: &QueuedPacket) -> Result<Decision, String> {
+        let [size, ect, backlog, qlen, sojourn_time, now] = message(packet).map(Argument::word);
+        let mut arguments = [size, ect, backlog, qlen, sojourn_time, now, 0];
+        self.call(hook, &mut arguments)?;
+        let [.., returned] = arguments;
+        self.record.definition().decision(HOOKS[hook], returned)
+    }
+}
+
+impl PortDecisions for CompiledPort {
+    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+        self.decide(ENQUEUE, packet)
+    }
+
+    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+        self.decide(DEQUEUE, packet)
+    }
+}
+
+impl Definition {
+    /// What a hook returned as a decision, by the numbers of `sojourn.control`.
+    #[inline]
+    fn decision(&self, hook: &str, number: i64) -> Result<Decision, String> {
+        match number {
+            0 => Ok(Decision::Keep),
+            1 => Ok(Decision::Mark),
+            2 => Ok(Decision::Drop),
+            _ => Err(self.refused_decision(hook, &number.to_string())),
+        }
+    }
+
+    /// The message about what is no decision.
+    #[cold]
+    fn refused_decision(&self, hook: &str, returned: &str) -> String {
+        self.refused(hook, &format!("returned {returned}, expected KEEP, MARK or DROP"))
+    }
+}
