@@ -58,6 +58,18 @@ def test_a_run_has_its_code_and_is_repeated_without_the_file(command, mine, tmp_
         tmp_path / "first/study.toml"
     ).read_text()
 
+def test_files_may_be_swept_alone(command, mine, tmp_path):
+    (tmp_path / "mine.py").write_text(DCTCP)
+    other = DCTCP.replace("0.0625", "0.125").replace("class Dctcp", "class Other")
+    (tmp_path / "other.py").write_text(other)
+    mine.write_text(STUDY + '[sweep]\nscheme.transport.file = ["mine.py", "other.py"]\n')
+    first = sojourn.run(mine, out=tmp_path / "first")
+    again = command("run", tmp_path / "first/study.toml", "--out", tmp_path / "again")
+    assert again.code == 0, again.err
+    found = rows(first)
+    assert rows(sojourn.load(tmp_path / "again")) == found
+    assert found[0] != found[1]
+
 
 def test_one_process_and_several_give_the_same_rows(mine, tmp_path):
     """A plain class runs in a process even alone, so that an endless hook can be ended."""

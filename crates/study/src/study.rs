@@ -217,6 +217,9 @@ impl Study {
                 root.set(part, sweep::normal(given, resolved));
             }
         }
+        for table in self.axes.iter().filter_map(|axis| axis.of_file()) {
+            sweep::forget_file(&mut root, table);
+        }
         root.set("run", Value::Table(self.run.write_table()));
         let mut swept = Table::default();
         for axis in &self.axes {

@@ -278,10 +278,15 @@ impl Axis {
         &self.labels[place]
     }
 
+    /// The table whose file it sets, which says what may be in that table.
+    pub(crate) fn of_file(&self) -> Option<&[String]> {
+        self.path.split_last().filter(|(key, _)| *key == "file").map(|(_, table)| table)
+    }
+
     /// Whether it changes one plain parameter, and not which parameters there are.
     fn is_plain(&self) -> bool {
         let selects = self.path.last().is_some_and(|key| selects(key));
-        !selects && !self.resolved.iter().any(|value| matches!(value, Value::Table(_)))
+        !selects && self.of_file().is_none() && !self.resolved.iter().any(|value| matches!(value, Value::Table(_)))
     }
 
     /// Its values for a resolved study: in full, or as they were given.
@@ -302,8 +307,21 @@ pub(crate) fn in_full(axes: &[Axis], part: &str) -> bool {
     axes.iter().all(|axis| axis.is_plain()) || matches!(axes[..], [only] if only.path.len() == 1)
 }
 
-/// Keys that say which file was found: they are written whether they were given or not.
+/// Keys that say which file was found: they are written whether they were given or not, unless the file
+/// beside them is swept.
 const FOUND: [&str; 2] = ["sha256", "drawn"];
+
+/// Takes away what says which file was found in the table at `path`, where each case has a file of its own.
+pub(crate) fn forget_file(root: &mut Table, path: &[String]) {
+    match path.split_first() {
+        None => FOUND.iter().for_each(|key| drop(root.remove(key))),
+        Some((key, rest)) => {
+            if let Some(Value::Table(inner)) = root.get_mut(key) {
+                forget_file(inner, rest);
+            }
+        }
+    }
+}
 
 /// `given` as `resolved` writes it, with no more set than was given and found.
 pub(crate) fn normal(given: &Value, resolved: &Value) -> Value {
