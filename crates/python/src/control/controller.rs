@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, Record};
 use super::members::Members;
-use super::plain::{Argument, Plain};
+use super::plain::{Plain, truth, whole};
 use super::{Code, Configured, Definition, Ready};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
@@ -100,21 +100,25 @@ impl ControllerClass for ReadyControl {
     }
 }
 
-/// What a class gets to know of an ACK; `delay` is the round trip of the packet that caused it, where that is
-/// known.
+/// The fields of an ACK, made by `whole` and `truth`; `delay` is the round trip of the packet that caused it,
+/// where that is known.
 #[inline]
-fn ack(acked: &Acked, delay: Option<Span>) -> [Argument; ACK_FIELDS.len()] {
-    use Argument::{Truth, Whole};
+fn ack<T>(
+    acked: &Acked,
+    delay: Option<Span>,
+    whole: impl Fn(u64) -> T,
+    truth: impl Fn(bool) -> T,
+) -> [T; ACK_FIELDS.len()] {
     [
-        Whole(acked.cumulative.into()),
-        Whole(acked.arrived.into()),
-        Truth(acked.marked),
-        Whole(acked.snd_una.into()),
-        Whole(acked.snd_nxt.into()),
-        Truth(acked.repairing),
-        Whole(acked.rtt.ps()),
-        Whole(delay.map_or(0, Span::ps)),
-        Whole(acked.now.ps()),
+        whole(acked.cumulative.into()),
+        whole(acked.arrived.into()),
+        truth(acked.marked),
+        whole(acked.snd_una.into()),
+        whole(acked.snd_nxt.into()),
+        truth(acked.repairing),
+        whole(acked.rtt.ps()),
+        whole(delay.map_or(0, Span::ps)),
+        whole(acked.now.ps()),
     ]
 }
 
@@ -184,9 +188,8 @@ impl PlainFlow {
         window: &mut Window,
     ) -> Result<(), String> {
         Python::attach(|py| {
-            let [packets, now] =
-                [packets.into(), now.ps()].map(|it| Argument::Whole(it).object(py));
-            self.call(py, hook, &[&packets, &now], window).map(drop)
+            let arguments = [&whole(py, packets.into()), &whole(py, now.ps())];
+            self.call(py, hook, &arguments, window).map(drop)
         })
     }
 
@@ -211,7 +214,8 @@ impl Controller for PlainFlow {
         delay: Option<Span>,
     ) -> Result<(), String> {
         Python::attach(|py| {
-            let message = self.class.messages.take(py, ack(acked, delay))?;
+            let fields = ack(acked, delay, |number| whole(py, number), |is| truth(py, is));
+            let message = self.class.messages.take(py, fields)?;
             self.call(py, ACKED, &[message.object(py)], window)?;
             self.class.messages.give_back(py, message);
             Ok(())
@@ -232,7 +236,7 @@ impl Controller for PlainFlow {
 
     fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String> {
         Python::attach(|py| {
-            let wire = Argument::Whole(wire.ps()).object(py);
+            let wire = whole(py, wire.ps());
             let returned = self.call(py, GAP, &[&wire], window)?;
             let gap = returned.extract::<i64>().map_err(|_| {
                 let left = format!("returned {returned:?}, expected whole picoseconds");
@@ -278,7 +282,8 @@ impl Controller for CompiledFlow {
         acked: &Acked,
         delay: Option<Span>,
     ) -> Result<(), String> {
-        self.call(ACKED, &mut ack(acked, delay).map(Argument::word), window)
+        let mut arguments = ack(acked, delay, |number| number as i64, i64::from);
+        self.call(ACKED, &mut arguments, window)
     }
 
     fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {

@@ -116,16 +116,15 @@ impl<const HOOKS: usize> Record<HOOKS> {
         stream: Option<Stream>,
     ) -> Result<(), String> {
         let function = self.hooks[hook].expect("a hook that the class has");
-        let mut few = [const { MaybeUninit::uninit() }; FEW];
+        let mut few = [const { MaybeUninit::<u64>::uninit() }; FEW];
         let many;
         let before: &[u64] = match few.get_mut(..self.words.len()) {
-            Some(few) => {
-                for (to, &word) in few.iter_mut().zip(&self.words) {
-                    to.write(word);
-                }
-                // SAFETY: each of them was written.
-                unsafe { &*(&raw const *few as *const [u64]) }
-            }
+            // SAFETY: both have this length, and the words are written before they are read.
+            Some(few) => unsafe {
+                let words = few.as_mut_ptr().cast::<u64>();
+                words.copy_from_nonoverlapping(self.words.as_ptr(), few.len());
+                std::slice::from_raw_parts(words, few.len())
+            },
             None => {
                 many = self.words.clone();
                 &many

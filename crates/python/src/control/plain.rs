@@ -94,32 +94,17 @@ impl<const HOOKS: usize, const OWN: usize, const MESSAGE: usize> Plain<HOOKS, OW
     }
 }
 
-/// What a hook is told: a number, which compiled code takes as a word and the interpreter as an object.
-#[derive(Clone, Copy)]
-pub(super) enum Argument {
-    Whole(u64),
-    Truth(bool),
+/// A whole number as a Python object.
+#[inline]
+pub(super) fn whole(py: Python<'_>, number: u64) -> Bound<'_, PyAny> {
+    let Ok(number) = number.into_pyobject(py);
+    number.into_any()
 }
 
-impl Argument {
-    #[inline]
-    pub(super) fn word(self) -> i64 {
-        match self {
-            Argument::Whole(number) => number as i64,
-            Argument::Truth(truth) => truth.into(),
-        }
-    }
-
-    #[inline]
-    pub(super) fn object(self, py: Python<'_>) -> Bound<'_, PyAny> {
-        match self {
-            Argument::Whole(number) => {
-                let Ok(number) = number.into_pyobject(py);
-                number.into_any()
-            }
-            Argument::Truth(truth) => PyBool::new(py, truth).to_owned().into_any(),
-        }
-    }
+/// A truth value as a Python object.
+#[inline]
+pub(super) fn truth(py: Python<'_>, truth: bool) -> Bound<'_, PyAny> {
+    PyBool::new(py, truth).to_owned().into_any()
 }
 
 /// An object with `N` fields that the engine fills for a hook. It is used again for the next call, unless a
@@ -136,13 +121,15 @@ pub(super) struct Reused<const N: usize> {
 impl<const N: usize> Reused<N> {
     /// An object that no hook has, with these fields.
     #[inline]
-    pub(super) fn take(&self, py: Python<'_>, fields: [Argument; N]) -> Result<Members<N>, String> {
+    pub(super) fn take<'py>(
+        &self,
+        py: Python<'py>,
+        fields: [Bound<'py, PyAny>; N],
+    ) -> Result<Members<N>, String> {
         let unused = self.unused.lock().expect("no thread panics with it").take();
         let object =
             unused.map_or_else(|| self.another(py).map_err(|error| error.to_string()), Ok)?;
-        for (place, field) in fields.into_iter().enumerate() {
-            object.set(place, field.object(py));
-        }
+        fields.into_iter().enumerate().for_each(|(place, field)| object.set(place, field));
         Ok(object)
     }
 

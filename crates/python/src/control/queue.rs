@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, Record};
 use super::members::Members;
-use super::plain::{Argument, Plain};
+use super::plain::{Plain, truth, whole};
 use super::{Code, Configured, Definition, Random, Ready};
 use pyo3::prelude::*;
 use sojourn_core::Stream;
@@ -66,17 +66,20 @@ impl QueueClass for ReadyQueue {
     }
 }
 
-/// What a class gets to know of a packet.
+/// The fields of a packet, made by `whole` and `truth`.
 #[inline]
-fn message(packet: &QueuedPacket) -> [Argument; PACKET.len()] {
-    use Argument::{Truth, Whole};
+fn message<T>(
+    packet: &QueuedPacket,
+    whole: impl Fn(u64) -> T,
+    truth: impl Fn(bool) -> T,
+) -> [T; PACKET.len()] {
     [
-        Whole(packet.size.into()),
-        Truth(packet.ect),
-        Whole(packet.backlog.into()),
-        Whole(packet.qlen.into()),
-        Whole(packet.sojourn_time.ps()),
-        Whole(packet.now.ps()),
+        whole(packet.size.into()),
+        truth(packet.ect),
+        whole(packet.backlog.into()),
+        whole(packet.qlen.into()),
+        whole(packet.sojourn_time.ps()),
+        whole(packet.now.ps()),
     ]
 }
 
@@ -93,7 +96,8 @@ impl PlainPort {
     fn decide(&self, hook: usize, packet: &QueuedPacket) -> Result<Decision, String> {
         let PlainPort { class, object } = self;
         Python::attach(|py| {
-            let message = class.messages.take(py, message(packet))?;
+            let fields = message(packet, |number| whole(py, number), |is| truth(py, is));
+            let message = class.messages.take(py, fields)?;
             let returned = class.call(py, hook, object, &[message.object(py)])?;
             class.messages.give_back(py, message);
             match returned.extract() {
@@ -135,7 +139,8 @@ impl CompiledPort {
     /// Calls a hook that decides on a packet.
     #[inline]
     fn decide(&mut self, hook: usize, packet: &QueuedPacket) -> Result<Decision, String> {
-        let [size, ect, backlog, qlen, sojourn_time, now] = message(packet).map(Argument::word);
+        let [size, ect, backlog, qlen, sojourn_time, now] =
+            message(packet, |number| number as i64, i64::from);
         let mut arguments = [size, ect, backlog, qlen, sojourn_time, now, 0];
         self.call(hook, &mut arguments)?;
         let [.., returned] = arguments;
