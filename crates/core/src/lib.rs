@@ -24,7 +24,7 @@ pub use random::{
     Ahead, BadRow, Constant, Distribution, Empirical, Exponential, Gaps, Geometric, Light,
     LogNormal, Reading, Stream, Streams, Uniform,
 };
-pub use run::{Cancelled, Column, Execution, Job, Jobs, Keep, Progress, Report, Rows};
+pub use run::{Cancelled, CodeFailed, Column, Execution, Job, Jobs, Keep, Progress, Report, Rows};
 pub use size_table::{SizeTable, TableError, Unit, WORKLOADS, Workload};
 pub use time::{Span, Time};
 pub use units::{Bytes, Frequency, Rate};

@@ -6,7 +6,7 @@ use crate::parameters::{Refusal, Setting, Shape, Table, Value};
 use crate::random::Reading;
 use crate::size_table::{SizeTable, WORKLOADS, Workload};
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 
@@ -96,11 +96,21 @@ pub struct Call {
 }
 
 /// Finds a table that was drawn, by the key of its [`Call`]; or says why there is none.
-pub type Tables<'a> = &'a dyn Fn(&str) -> Result<Arc<Columns>, String>;
+pub type Tables<'a> = &'a dyn Fn(&str) -> Result<Arc<Columns>, NoTable>;
+
+/// Why a table is not there, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoTable(pub String);
+
+impl fmt::Display for NoTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// Finds no table.
-pub fn no_tables(_: &str) -> Result<Arc<Columns>, String> {
-    Err("no table was drawn".to_owned())
+pub fn no_tables(_: &str) -> Result<Arc<Columns>, NoTable> {
+    Err(NoTable("no table was drawn".to_owned()))
 }
 
 impl Resource {

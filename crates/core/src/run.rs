@@ -4,6 +4,7 @@
 use crate::parameters::Value;
 use crate::{Span, Time};
 use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -22,8 +23,8 @@ pub struct Progress {
     pub went_alone: AtomicBool,
     /// Set to stop the run.
     pub cancelled: AtomicBool,
-    /// Why code that came with the study ended the run, for people; the first reason of several.
-    pub failure: OnceLock<String>,
+    /// Why code that came with the study ended the run; the first reason of several.
+    pub failure: OnceLock<CodeFailed>,
 }
 
 impl Progress {
@@ -34,8 +35,8 @@ impl Progress {
 
     /// Stops the run, as code that came with the study cannot go on. Keeps the first of several
     /// reasons.
-    pub fn fail(&self, why: &str) {
-        self.failure.get_or_init(|| why.to_owned());
+    pub fn fail(&self, why: &CodeFailed) {
+        self.failure.get_or_init(|| why.clone());
         self.cancelled.store(true, Ordering::Relaxed);
     }
 }
@@ -43,6 +44,25 @@ impl Progress {
 /// The run was stopped through [`Progress::cancelled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
+
+/// Code that came with the study raised an exception, or returned what cannot be used: the reason in a line,
+/// for people, and behind it the traceback where there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeFailed(pub String);
+
+impl CodeFailed {
+    /// The same, with `more` behind the reason.
+    pub fn during(&self, more: impl Display) -> CodeFailed {
+        let (reason, traceback) = self.0.split_at(self.0.find('\n').unwrap_or(self.0.len()));
+        CodeFailed(format!("{reason} ({more}){traceback}"))
+    }
+}
+
+impl Display for CodeFailed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// Which results of a run are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use crate::{address, refused};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use sojourn_list_server::{
-    Address, Dkim, KeyFile, Lines, Log, Reloader, Serving, Standing, SubscriberStore, Suppression,
-    hash_password,
+    Address, Dkim, KeyFile, Lines, Log, NotReloaded, Reloader, Serving, Standing, SubscriberStore,
+    Suppression, hash_password,
 };
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -94,17 +94,17 @@ struct Again {
 
 impl Again {
     /// From the file, by the rights that this process has.
-    fn read(&self) -> Result<Serving, String> {
+    fn read(&self) -> Result<Serving, NotReloaded> {
         let text = std::fs::read_to_string(&self.file).map_err(|why| {
             let (file, denied) = (self.file.display(), why.kind() == ErrorKind::PermissionDenied);
             let remedy = "; sojourn mail reload hands it to the server, by root";
-            format!("{file}: {why}{}", if denied { remedy } else { "" })
+            NotReloaded::Unread(format!("{file}: {why}{}", if denied { remedy } else { "" }))
         })?;
         self.parse(&text)
     }
 
     /// From its text, where `named` is the file that an operator believes it to be.
-    fn take(&self, named: &str, text: &str) -> Result<Serving, String> {
+    fn take(&self, named: &str, text: &str) -> Result<Serving, NotReloaded> {
         let (own, other) = (self.file.canonicalize(), Path::new(named).canonicalize());
         let same = match (own, other) {
             (Ok(own), Ok(other)) => own == other,
@@ -113,15 +113,16 @@ impl Again {
         };
         if !same {
             let file = self.file.display();
-            return Err(format!("the server was started with {file}, not with {named}"));
+            let started = format!("the server was started with {file}, not with {named}");
+            return Err(NotReloaded::Unread(started));
         }
         self.parse(text)
     }
 
-    fn parse(&self, text: &str) -> Result<Serving, String> {
+    fn parse(&self, text: &str) -> Result<Serving, NotReloaded> {
         let (file, complete) = (self.file.display().to_string(), sojourn_list_server::complete);
         let read = sojourn_study::read_settings(text, &file, &self.overrides, complete);
-        read.map_err(|why| why.to_string())
+        read.map_err(|why| NotReloaded::Unread(why.to_string()))
     }
 }
 

@@ -107,7 +107,9 @@ impl Decomposition {
             Ok(study::LinkTimes { link, delays, events })
         };
         let times: Vec<_> = times.into_iter().map(link).collect::<PyResult<_>>()?;
-        let report = py.detach(|| self.0.combine(&times)).map_err(PyValueError::new_err)?;
+        let report = py
+            .detach(|| self.0.combine(&times))
+            .map_err(|why| PyValueError::new_err(why.to_string()))?;
         Outcome::new(py, report)
     }
 }

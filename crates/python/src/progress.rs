@@ -66,7 +66,7 @@ impl Progress {
             _ if self.was_asked.load(Ordering::Relaxed) => {
                 Err(Cancelled::new_err("the case was stopped"))
             }
-            Some(why) => Err(CaseFailed::new_err(why.clone())),
+            Some(why) => Err(CaseFailed::new_err(why.0.clone())),
             None => Ok(done),
         }
     }

@@ -1,7 +1,7 @@
 //! The files that a study names: which these are, and what is in them put in place of their names.
 
 use sojourn_core::parameters::{Entry, Field, Refusal, Shape, Table, Value};
-use sojourn_core::resource::{Call, Columns, Content, NameOrFile, Resource};
+use sojourn_core::resource::{Call, Columns, Content, NameOrFile, NoTable, Resource};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -49,7 +49,7 @@ pub struct Unread {
 
 impl Resources {
     /// The table that a call drew, by its key, from here or from `others`; or why there is none.
-    pub fn table_or(&self, others: &Resources, key: &str) -> Result<Arc<Columns>, String> {
+    pub fn table_or(&self, others: &Resources, key: &str) -> Result<Arc<Columns>, NoTable> {
         match self.0.contains_key(key) {
             true => self.table(key),
             false => others.table(key),
@@ -57,11 +57,11 @@ impl Resources {
     }
 
     /// The table that a call drew, by its key; or why there is none.
-    pub(crate) fn table(&self, key: &str) -> Result<Arc<Columns>, String> {
+    pub(crate) fn table(&self, key: &str) -> Result<Arc<Columns>, NoTable> {
         match self.0.get(key) {
             Some(Ok(Resource { content: Content::Columns(columns), .. })) => Ok(columns.clone()),
-            Some(Err(unread)) => Err(unread.expected.clone()),
-            _ => Err("no table was handed in".to_owned()),
+            Some(Err(unread)) => Err(NoTable(unread.expected.clone())),
+            _ => Err(NoTable("no table was handed in".to_owned())),
         }
     }
 }

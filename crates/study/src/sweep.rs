@@ -286,7 +286,9 @@ impl Axis {
     /// Whether it changes one plain parameter, and not which parameters there are.
     fn is_plain(&self) -> bool {
         let selects = self.path.last().is_some_and(|key| selects(key));
-        !selects && self.of_file().is_none() && !self.resolved.iter().any(|value| matches!(value, Value::Table(_)))
+        !selects
+            && self.of_file().is_none()
+            && !self.resolved.iter().any(|value| matches!(value, Value::Table(_)))
     }
 
     /// Its values for a resolved study: in full, or as they were given.

@@ -4,8 +4,8 @@
 mod read;
 
 use serde_json::Value as Json;
-use sojourn_core::Stream;
 use sojourn_core::resource::{Cells, Columns, Content, Resource};
+use sojourn_core::{CodeFailed, Stream};
 use sojourn_fabric::python::{
     Begin, Controller, ControllerClass, Hooks, PortDecisions, PythonClass, QueueClass, QueueHooks,
 };
@@ -99,8 +99,8 @@ impl QueueClass for AnyClass {
         QueueHooks::default()
     }
 
-    fn port(&self, _: Stream) -> Result<Box<dyn PortDecisions>, String> {
-        Err("nothing runs here".to_owned())
+    fn port(&self, _: Stream) -> Result<Box<dyn PortDecisions>, CodeFailed> {
+        Err(CodeFailed("nothing runs here".to_owned()))
     }
 }
 
@@ -109,8 +109,8 @@ impl ControllerClass for AnyClass {
         Hooks::default()
     }
 
-    fn start(&self, _: &Begin, _: &mut Window) -> Result<Box<dyn Controller>, String> {
-        Err("nothing runs here".to_owned())
+    fn start(&self, _: &Begin, _: &mut Window) -> Result<Box<dyn Controller>, CodeFailed> {
+        Err(CodeFailed("nothing runs here".to_owned()))
     }
 }
 

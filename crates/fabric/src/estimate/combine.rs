@@ -10,6 +10,7 @@ use crate::rows::report;
 use crate::transport::Tally;
 use sojourn_core::parameters::Value;
 use sojourn_core::{Column, Keep, Report, Span, Stream, Time};
+use std::fmt;
 
 /// Columns that the simulation of a whole fabric counts and an estimate does not know.
 const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
@@ -21,13 +22,23 @@ struct Known<'a> {
     like: DelayBuckets,
 }
 
+/// Other links were simulated than the decomposition has, or with other flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherLinks;
+
+impl fmt::Display for OtherLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the links are not those that were to be simulated")
+    }
+}
+
 impl Decomposition {
     /// The rows of all flows: of each, its time in an empty fabric, and a delay for each link of its
     /// path, that of a flow which crossed the link, or the one simulated for it. A column `method`
     /// marks them.
     ///
     /// What was not simulated, or not with the flows of this decomposition, is refused.
-    pub fn combine(&self, times: &[LinkTimes]) -> Result<Report, String> {
+    pub fn combine(&self, times: &[LinkTimes]) -> Result<Report, OtherLinks> {
         self.check(times)?;
         let delays = self.delays(times);
         let (network, flows) = (&self.ready.network, &self.ready.jobs.flows);
@@ -73,7 +84,7 @@ impl Decomposition {
         Ok(Report { rows, series, averages, totals })
     }
 
-    fn check(&self, times: &[LinkTimes]) -> Result<(), String> {
+    fn check(&self, times: &[LinkTimes]) -> Result<(), OtherLinks> {
         let mut given: Vec<u32> = times.iter().map(|times| times.link).collect();
         let mut wanted = self.links();
         given.sort_unstable();
@@ -81,7 +92,7 @@ impl Decomposition {
         let whole = |times: &LinkTimes| times.delays.len() == self.crossings.of(times.link).len();
         match given == wanted && times.iter().all(whole) {
             true => Ok(()),
-            false => Err("the links are not those that were to be simulated".to_owned()),
+            false => Err(OtherLinks),
         }
     }
 

@@ -20,6 +20,7 @@ mod link_model;
 #[cfg(test)]
 mod tests;
 
+pub use combine::OtherLinks;
 pub use link_model::LinkTimes;
 
 use crate::case::{FabricCase, Ready};

@@ -2,7 +2,7 @@
 
 use super::class::PythonClass;
 use crate::transport::{Acked, Window};
-use sojourn_core::{Rate, Span, Time};
+use sojourn_core::{CodeFailed, Rate, Span, Time};
 use std::fmt::Debug;
 
 /// A class that controls congestion, with values of its parameters.
@@ -10,8 +10,8 @@ pub trait ControllerClass: PythonClass {
     /// The hooks that it has.
     fn hooks(&self) -> Hooks;
 
-    /// Creates the controller of a flow, and starts it. Fails with the reason, for people.
-    fn start(&self, flow: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, String>;
+    /// Creates the controller of a flow, and starts it.
+    fn start(&self, flow: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, CodeFailed>;
 }
 
 /// Which hooks a class has; the others are those of NewReno.
@@ -45,7 +45,7 @@ pub struct Begin {
     pub abc_limit: u32,
 }
 
-/// The controller of one flow. Each hook fails with the reason, for people.
+/// The controller of one flow.
 pub trait Controller: Debug + Send {
     /// Reacts to an ACK, outside of a recovery; `delay` is the round trip of the packet that caused it,
     /// where that is known.
@@ -54,17 +54,17 @@ pub trait Controller: Debug + Send {
         window: &mut Window,
         acked: &Acked,
         delay: Option<Span>,
-    ) -> Result<(), String>;
+    ) -> Result<(), CodeFailed>;
 
     /// Reacts to a loss inferred from duplicate ACKs while `flight` packets were unacknowledged.
-    fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String>;
+    fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed>;
 
     /// Reacts to a time-out while `flight` packets were unacknowledged.
-    fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String>;
+    fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed>;
 
     /// Notes that packet `sequence` leaves.
-    fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), String>;
+    fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), CodeFailed>;
 
     /// The time from a packet to the next one of a paced flow.
-    fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String>;
+    fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, CodeFailed>;
 }

@@ -1,7 +1,7 @@
 //! Classes in Python files that manage queues: which packets are marked or dropped.
 
 use super::class::PythonClass;
-use sojourn_core::{Span, Stream, Time};
+use sojourn_core::{CodeFailed, Span, Stream, Time};
 use std::fmt::Debug;
 
 /// A class that manages queues, with values of its parameters.
@@ -10,8 +10,8 @@ pub trait QueueClass: PythonClass {
     fn hooks(&self) -> QueueHooks;
 
     /// Creates what decides for one port, and starts it; `stream` is for its random numbers alone.
-    /// Fails with the reason, for people.
-    fn port(&self, stream: Stream) -> Result<Box<dyn PortDecisions>, String>;
+    ///
+    fn port(&self, stream: Stream) -> Result<Box<dyn PortDecisions>, CodeFailed>;
 }
 
 /// Which hooks a class has; without one, packets are kept there.
@@ -51,11 +51,11 @@ pub struct QueuedPacket {
     pub now: Time,
 }
 
-/// What decides for one port. Each hook fails with the reason, for people.
+/// What decides for one port.
 pub trait PortDecisions: Debug + Send {
     /// Decides on a packet that comes, before it is known whether there is room for it.
-    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, String>;
+    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, CodeFailed>;
 
     /// Decides on the packet that would leave next. After one that is dropped it is asked for the next.
-    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, String>;
+    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, CodeFailed>;
 }

@@ -33,7 +33,7 @@ pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::Refusal;
-use sojourn_core::{Bytes, Stream, Time, choices, variants};
+use sojourn_core::{Bytes, CodeFailed, Stream, Time, choices, variants};
 
 /// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
 macro_rules! queues {
@@ -119,7 +119,7 @@ macro_rules! queues {
             fn peak(&self) -> u64 {
                 match self { $(AnyPort::$variant(port) => port.peak(),)+ }
             }
-            fn failure(&self) -> Option<&str> {
+            fn failure(&self) -> Option<&CodeFailed> {
                 match self { $(AnyPort::$variant(port) => port.failure(),)+ }
             }
         }
@@ -267,7 +267,7 @@ pub trait Queue {
     fn peak(&self) -> u64;
 
     /// Why code of a user by which it decides failed, if it did.
-    fn failure(&self) -> Option<&str> {
+    fn failure(&self) -> Option<&CodeFailed> {
         None
     }
 

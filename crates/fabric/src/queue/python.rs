@@ -8,7 +8,7 @@ use crate::python::{
     CodeFile, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
 };
 use sojourn_core::parameters::{Check, Refusal, Table};
-use sojourn_core::{Bytes, Span, Stream, Time, parameters};
+use sojourn_core::{Bytes, CodeFailed, Span, Stream, Time, parameters};
 
 parameters! {
     /// First in, first out, with an active queue management of yours (RFC 7567): a class in a Python
@@ -55,7 +55,7 @@ pub struct PythonPort {
     hooks: QueueHooks,
     /// None for a port that keeps all, and once a hook has failed.
     decisions: Option<Box<dyn PortDecisions>>,
-    failure: Option<String>,
+    failure: Option<CodeFailed>,
 }
 
 impl Buffered for PythonQueue {
@@ -99,7 +99,7 @@ impl PythonPort {
         id: PacketId,
         sojourn_time: Span,
         arena: &PacketArena,
-        hook: impl FnOnce(&mut dyn PortDecisions, &QueuedPacket) -> Result<Decision, String>,
+        hook: impl FnOnce(&mut dyn PortDecisions, &QueuedPacket) -> Result<Decision, CodeFailed>,
     ) -> Decision {
         let Some(decisions) = self.decisions.as_deref_mut() else { return Decision::Keep };
         let packet = arena.known(id);
@@ -113,8 +113,7 @@ impl PythonPort {
         };
         hook(decisions, &about).unwrap_or_else(|why| {
             let at = now - Time::ZERO;
-            let (first, others) = why.split_at(why.find('\n').unwrap_or(why.len()));
-            self.failure = Some(format!("{first} (flow {}, at {at}){others}", packet.flow));
+            self.failure = Some(why.during(format_args!("flow {}, at {at}", packet.flow)));
             self.decisions = None;
             Decision::Keep
         })
@@ -190,7 +189,7 @@ impl Queue for PythonPort {
         self.fifo.peak()
     }
 
-    fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    fn failure(&self) -> Option<&CodeFailed> {
+        self.failure.as_ref()
     }
 }

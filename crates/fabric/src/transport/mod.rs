@@ -27,7 +27,7 @@ use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::python::{ControllerClass, PythonClass};
 use crate::topology::Network;
 use sojourn_core::parameters::{Parameters, Refusal};
-use sojourn_core::{Rate, Span, Time, variants};
+use sojourn_core::{CodeFailed, Rate, Span, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
 /// transport that the engine drives.
@@ -100,7 +100,7 @@ macro_rules! transports {
             fn received(&self, flow: u32) -> u64 {
                 match self { $(Running::$variant(running) => running.received(flow),)+ }
             }
-            fn failure(&self) -> Option<&str> {
+            fn failure(&self) -> Option<&CodeFailed> {
                 match self { $(Running::$variant(running) => running.failure(),)+ }
             }
         }
@@ -349,7 +349,7 @@ pub trait Transport {
     fn received(&self, flow: u32) -> u64;
 
     /// Why it cannot go on, where it runs code that came with the study.
-    fn failure(&self) -> Option<&str> {
+    fn failure(&self) -> Option<&CodeFailed> {
         None
     }
 }

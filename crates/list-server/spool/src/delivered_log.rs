@@ -15,6 +15,7 @@ use crate::reserve::{PIECE, Reserve};
 use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{Mode, OFlags};
 use sojourn_mail_engine::{MessageId, RecipientIndex, Task};
+use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind::{QuotaExceeded, StorageFull};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -51,6 +52,22 @@ pub struct Answers {
     batched: u64,
     reserve: Arc<Reserve>,
 }
+
+/// It could not be noted who has a message.
+#[derive(Debug)]
+pub struct NotNoted {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for NotNoted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, why) = (self.path.display(), &self.why);
+        write!(f, "answers cannot be noted in {path}, a crash repeats them: {why}")
+    }
+}
+
+impl std::error::Error for NotNoted {}
 
 impl Answers {
     /// Brings what is in the file into the database, which has a new number afterwards, and begins
@@ -89,9 +106,9 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// It could not be written, in words: a crash before the next batch is on stable storage sends
+    /// It could not be written: a crash before the next batch is on stable storage sends
     /// to them again.
-    pub fn note(&mut self, tasks: impl IntoIterator<Item = Task>) -> Result<(), String> {
+    pub fn note(&mut self, tasks: impl IntoIterator<Item = Task>) -> Result<(), NotNoted> {
         self.bytes.clear();
         for task in tasks {
             if self.end == 0 && self.bytes.is_empty() {
@@ -115,8 +132,8 @@ impl Answers {
         Ok(())
     }
 
-    fn say(&self, why: &dyn std::fmt::Display) -> String {
-        format!("answers cannot be noted in {}, a crash repeats them: {why}", self.path.display())
+    fn say(&self, why: &dyn std::fmt::Display) -> NotNoted {
+        NotNoted { path: self.path.clone(), why: why.to_string() }
     }
 
     /// All that was noted so far is in the batch that is written now, or was in one before.

@@ -22,12 +22,12 @@ mod tests;
 mod writer;
 
 pub use check::{Repaired, check, repair};
-pub use delivered_log::Answers;
+pub use delivered_log::{Answers, NotNoted};
 pub use epoch::Epoch;
 pub use error::{Doing, SpoolError};
 pub use look::{Queued, Tried, Waiting, look, waiting};
 pub use operate::operate;
-pub use reserve::{Reserve, octets};
+pub use reserve::{NoSpace, Reserve, octets};
 pub use salvage::Finding;
 pub use schema::{own, read};
 pub use writer::{Archive, Done, Job};

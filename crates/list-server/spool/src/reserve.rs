@@ -9,6 +9,7 @@ use crate::private;
 use rusqlite::{ErrorCode, ffi};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -43,6 +44,24 @@ pub fn octets(size: usize, recipients: usize) -> u64 {
     size as u64 + recipients as u64 * ROW
 }
 
+/// The disk has no space for a message beside the reserve.
+#[derive(Debug)]
+pub struct NoSpace {
+    path: PathBuf,
+    wanted: u64,
+    error: io::Error,
+}
+
+impl fmt::Display for NoSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoSpace { path, wanted, error } = self;
+        let path = path.display();
+        write!(f, "the disk has no space beside the {wanted} octets of {path}: {error}")
+    }
+}
+
+impl std::error::Error for NoSpace {}
+
 impl Reserve {
     /// The reserve of the spool at `spool`. Nothing is occupied yet.
     pub fn beside(spool: &Path) -> Reserve {
@@ -76,18 +95,15 @@ impl Reserve {
     ///
     /// # Errors
     ///
-    /// The disk has no space for both, in words.
-    pub fn admit(&self, octets: u64) -> Result<(), String> {
+    /// The disk has no space for both.
+    pub fn admit(&self, octets: u64) -> Result<(), NoSpace> {
         let wanted = self.wanted.load(Ordering::Relaxed);
         let twice = octets + octets.saturating_sub(self.free.load(Ordering::Relaxed));
         let admitted = self
             .stretch(wanted)
             .and_then(|()| self.stretch(wanted + twice))
             .and_then(|()| self.cut(wanted));
-        admitted.map_err(|error| {
-            let path = self.path.display();
-            format!("the disk has no space beside the {wanted} octets of {path}: {error}")
-        })
+        admitted.map_err(|error| NoSpace { path: self.path.clone(), wanted, error })
     }
 
     /// Whether so many octets of a message fit, which may be a part of the reserve.

@@ -35,7 +35,7 @@ fn take(spool: &mut Spool, waiting: u64) -> Result<MessageId, String> {
     let recipients: Vec<_> =
         (0..MANY).map(|i| format!("somebody{i}@{i}.example").parse().unwrap()).collect();
     spool.reserve().want(LARGEST, waiting + u64::from(MANY));
-    spool.reserve().admit(octets(SIZE, recipients.len()))?;
+    spool.reserve().admit(octets(SIZE, recipients.len())).map_err(|full| full.to_string())?;
     let id = spool.next_id();
     let submission = Submission {
         id,

@@ -6,7 +6,7 @@ use super::plain::{Plain, truth, whole};
 use super::{Code, Configured, Definition, Ready};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
-use sojourn_core::{Span, Time};
+use sojourn_core::{CodeFailed, Span, Time};
 use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks};
 use sojourn_fabric::transport::{Acked, Window};
 use std::ffi::CStr;
@@ -75,7 +75,7 @@ impl ControllerClass for ReadyControl {
         self.hooks
     }
 
-    fn start(&self, begin: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, String> {
+    fn start(&self, begin: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, CodeFailed> {
         match &self.code {
             Code::Plain(class) => Python::attach(|py| {
                 let arguments = (window.cwnd, window.ssthresh, begin.abc_limit);
@@ -163,7 +163,7 @@ impl PlainFlow {
         hook: usize,
         arguments: &[&Bound<'py, PyAny>],
         window: &mut Window,
-    ) -> Result<Bound<'py, PyAny>, String> {
+    ) -> Result<Bound<'py, PyAny>, CodeFailed> {
         let (now, known) = ([window.cwnd, window.ssthresh], [self.known.cwnd, self.known.ssthresh]);
         for place in 0..now.len() {
             if now[place].to_bits() != known[place].to_bits() {
@@ -186,7 +186,7 @@ impl PlainFlow {
         packets: u32,
         now: Time,
         window: &mut Window,
-    ) -> Result<(), String> {
+    ) -> Result<(), CodeFailed> {
         Python::attach(|py| {
             let arguments = [&whole(py, packets.into()), &whole(py, now.ps())];
             self.call(py, hook, &arguments, window).map(drop)
@@ -195,13 +195,14 @@ impl PlainFlow {
 
     /// The number in the field at `place`.
     #[inline]
-    fn number(&self, py: Python<'_>, place: usize) -> Result<f64, String> {
+    fn number(&self, py: Python<'_>, place: usize) -> Result<f64, CodeFailed> {
         let value = self.object.get(py, place);
         value.as_ref().and_then(|value| value.extract().ok()).ok_or_else(|| {
             let Definition { file, name, .. } = &*self.class.definition;
             let given = value.map_or("nothing".to_owned(), |value| format!("{value:?}"));
             let field = WINDOW[place].to_string_lossy();
-            format!("{file}: {name} set {field} to {given}, expected a number of packets")
+            let set = format!("set {field} to {given}, expected a number of packets");
+            CodeFailed(format!("{file}: {name} {set}"))
         })
     }
 }
@@ -212,7 +213,7 @@ impl Controller for PlainFlow {
         window: &mut Window,
         acked: &Acked,
         delay: Option<Span>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CodeFailed> {
         Python::attach(|py| {
             let fields = ack(acked, delay, |number| whole(py, number), |is| truth(py, is));
             let message = self.class.messages.take(py, fields)?;
@@ -222,19 +223,19 @@ impl Controller for PlainFlow {
         })
     }
 
-    fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
+    fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed> {
         self.call_at(LOST, flight, now, window)
     }
 
-    fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
+    fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed> {
         self.call_at(TIMED_OUT, flight, now, window)
     }
 
-    fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), String> {
+    fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), CodeFailed> {
         self.call_at(SENT, sequence, now, window)
     }
 
-    fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String> {
+    fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, CodeFailed> {
         Python::attach(|py| {
             let wire = whole(py, wire.ps());
             let returned = self.call(py, GAP, &[&wire], window)?;
@@ -259,7 +260,7 @@ impl CompiledFlow {
         hook: usize,
         arguments: &mut [i64],
         window: &mut Window,
-    ) -> Result<(), String> {
+    ) -> Result<(), CodeFailed> {
         let record = self.0.words();
         record[CWND] = window.cwnd.to_bits();
         record[SSTHRESH] = window.ssthresh.to_bits();
@@ -281,24 +282,24 @@ impl Controller for CompiledFlow {
         window: &mut Window,
         acked: &Acked,
         delay: Option<Span>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CodeFailed> {
         let mut arguments = ack(acked, delay, |number| number as i64, i64::from);
         self.call(ACKED, &mut arguments, window)
     }
 
-    fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
+    fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed> {
         self.call(LOST, &mut [flight.into(), now.ps() as i64], window)
     }
 
-    fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), String> {
+    fn timed_out(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed> {
         self.call(TIMED_OUT, &mut [flight.into(), now.ps() as i64], window)
     }
 
-    fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), String> {
+    fn sent(&mut self, window: &mut Window, sequence: u32, now: Time) -> Result<(), CodeFailed> {
         self.call(SENT, &mut [sequence.into(), now.ps() as i64], window)
     }
 
-    fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, String> {
+    fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, CodeFailed> {
         let mut arguments = [wire.ps() as i64, 0];
         self.call(GAP, &mut arguments, window)?;
         self.0.definition().gap(arguments[1]).map(Span::from_ps)
@@ -308,7 +309,7 @@ impl Controller for CompiledFlow {
 impl Definition {
     /// Refuses a window that no sender can have.
     #[inline]
-    fn check(&self, hook: &str, window: Window) -> Result<(), String> {
+    fn check(&self, hook: &str, window: Window) -> Result<(), CodeFailed> {
         let Window { cwnd, ssthresh } = window;
         match cwnd > 0.0 && cwnd <= LARGEST_WINDOW && ssthresh > 0.0 {
             true => Ok(()),
@@ -318,7 +319,7 @@ impl Definition {
 
     /// The message about a window that no sender can have.
     #[cold]
-    fn refused_window(&self, hook: &str, window: Window) -> String {
+    fn refused_window(&self, hook: &str, window: Window) -> CodeFailed {
         let Window { cwnd, ssthresh } = window;
         let left = match cwnd > 0.0 && cwnd <= LARGEST_WINDOW {
             true => format!("left ssthresh = {ssthresh}, expected a number above 0"),
@@ -330,7 +331,7 @@ impl Definition {
     }
 
     /// The gap that a class returned, in picoseconds.
-    fn gap(&self, gap: i64) -> Result<u64, String> {
+    fn gap(&self, gap: i64) -> Result<u64, CodeFailed> {
         u64::try_from(gap).map_err(|_| {
             let left = format!("returned {gap}, expected whole picoseconds, at least 0");
             self.refused(HOOKS[GAP], &left)

@@ -3,7 +3,7 @@
 use super::{Configured, Definition, Random};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sojourn_core::Stream;
+use sojourn_core::{CodeFailed, Stream};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ pub(super) type Hook = unsafe extern "C" fn(*mut u64, *mut i64) -> i64;
 pub(super) struct Machine<const HOOKS: usize> {
     pub(super) class: Configured,
     names: [&'static str; HOOKS],
-    code: OnceLock<Result<Arc<Code<HOOKS>>, String>>,
+    code: OnceLock<Result<Arc<Code<HOOKS>>, CodeFailed>>,
 }
 
 /// The functions of a class, and the record of a new object.
@@ -33,10 +33,12 @@ impl<const HOOKS: usize> Machine<HOOKS> {
         Arc::new(Machine { class, names, code: OnceLock::new() })
     }
 
-    fn code(&self) -> Result<Arc<Code<HOOKS>>, String> {
+    fn code(&self) -> Result<Arc<Code<HOOKS>>, CodeFailed> {
         let compile = || {
             Python::attach(|py| {
-                self.compile(py).map(Arc::new).map_err(|error| error.value(py).to_string())
+                self.compile(py)
+                    .map(Arc::new)
+                    .map_err(|error| CodeFailed(error.value(py).to_string()))
             })
         };
         self.code.get_or_init(compile).clone()
@@ -80,7 +82,7 @@ const FEW: usize = 32;
 
 impl<const HOOKS: usize> Record<HOOKS> {
     /// A new object's.
-    pub(super) fn new(class: &Arc<Machine<HOOKS>>) -> Result<Record<HOOKS>, String> {
+    pub(super) fn new(class: &Arc<Machine<HOOKS>>) -> Result<Record<HOOKS>, CodeFailed> {
         let code = class.code()?;
         Ok(Record {
             class: class.clone(),
@@ -114,7 +116,7 @@ impl<const HOOKS: usize> Record<HOOKS> {
         hook: usize,
         arguments: &mut [i64],
         stream: Option<Stream>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CodeFailed> {
         let function = self.hooks[hook].expect("a hook that the class has");
         let mut few = [const { MaybeUninit::<u64>::uninit() }; FEW];
         let many;
@@ -146,7 +148,7 @@ impl<const HOOKS: usize> Record<HOOKS> {
         before: &[u64],
         arguments: &[i64],
         stream: Option<Stream>,
-    ) -> String {
+    ) -> CodeFailed {
         Python::attach(|py| {
             let hook = self.class.names[hook];
             let before: Vec<u8> = before.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -156,7 +158,7 @@ impl<const HOOKS: usize> Record<HOOKS> {
                 let given = (hook, before, arguments, stream.map(Random::from));
                 self.definition().object.bind(py).call_method1("explain", given)?.extract()
             };
-            explain().unwrap_or_else(|error: PyErr| error.value(py).to_string())
+            CodeFailed(explain().unwrap_or_else(|error: PyErr| error.value(py).to_string()))
         })
     }
 }

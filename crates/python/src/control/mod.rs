@@ -22,9 +22,9 @@ use plain::Plain;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
-use sojourn_core::Execution;
 use sojourn_core::parameters::{Refusal, Setting, Table, Value};
 use sojourn_core::resource::Class;
+use sojourn_core::{CodeFailed, Execution};
 use sojourn_fabric::python::PythonClass;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -132,17 +132,19 @@ impl Definition {
     }
 
     /// An exception of the class as a text, with the traceback behind its first line.
-    fn explained(&self, py: Python<'_>, error: PyErr) -> String {
+    fn explained(&self, py: Python<'_>, error: PyErr) -> CodeFailed {
         let error = error.into_value(py);
         let explained = self.object.bind(py).call_method1("explain_error", (&error,));
-        explained.and_then(|text| text.extract()).unwrap_or_else(|_: PyErr| error.to_string())
+        CodeFailed(
+            explained.and_then(|text| text.extract()).unwrap_or_else(|_: PyErr| error.to_string()),
+        )
     }
 
     /// The message about what a hook of the class does; `left` says what that is, and what is expected.
     #[cold]
-    fn refused(&self, hook: &str, left: &str) -> String {
+    fn refused(&self, hook: &str, left: &str) -> CodeFailed {
         let line = self.lines.get(hook).map_or(String::new(), |line| format!(":{line}"));
-        format!("{}{line}: {}.{hook} {left}", self.file, self.name)
+        CodeFailed(format!("{}{line}: {}.{hook} {left}", self.file, self.name))
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Configured, Definition, fields};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
+use sojourn_core::CodeFailed;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
@@ -61,7 +62,7 @@ impl<const HOOKS: usize, const OWN: usize, const MESSAGE: usize> Plain<HOOKS, OW
         &self,
         py: Python<'py>,
         arguments: impl pyo3::call::PyCallArgs<'py>,
-    ) -> Result<Members<OWN>, String> {
+    ) -> Result<Members<OWN>, CodeFailed> {
         let made = self.new.bind(py).call1(arguments);
         let members = made.and_then(|object| Members::new(object, self.own.bind(py)));
         members.map_err(|error| self.definition.explained(py, error))
@@ -75,7 +76,7 @@ impl<const HOOKS: usize, const OWN: usize, const MESSAGE: usize> Plain<HOOKS, OW
         hook: usize,
         object: &Members<OWN>,
         arguments: &[&Bound<'py, PyAny>],
-    ) -> Result<Bound<'py, PyAny>, String> {
+    ) -> Result<Bound<'py, PyAny>, CodeFailed> {
         let hook = self.hooks[hook].as_ref().expect("a hook that the class has");
         let nth = |nth: usize| arguments.get(nth).map_or(null_mut(), |argument| argument.as_ptr());
         // SAFETY: the interpreter is held, as there are bound references; all arguments are alive, and a
@@ -125,10 +126,10 @@ impl<const N: usize> Reused<N> {
         &self,
         py: Python<'py>,
         fields: [Bound<'py, PyAny>; N],
-    ) -> Result<Members<N>, String> {
+    ) -> Result<Members<N>, CodeFailed> {
         let unused = self.unused.lock().expect("no thread panics with it").take();
-        let object =
-            unused.map_or_else(|| self.another(py).map_err(|error| error.to_string()), Ok)?;
+        let object = unused
+            .map_or_else(|| self.another(py).map_err(|error| CodeFailed(error.to_string())), Ok)?;
         fields.into_iter().enumerate().for_each(|(place, field)| object.set(place, field));
         Ok(object)
     }

@@ -5,7 +5,7 @@ use super::members::Members;
 use super::plain::{Plain, truth, whole};
 use super::{Code, Configured, Definition, Random, Ready};
 use pyo3::prelude::*;
-use sojourn_core::Stream;
+use sojourn_core::{CodeFailed, Stream};
 use sojourn_fabric::python::{Decision, PortDecisions, QueueClass, QueueHooks, QueuedPacket};
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl QueueClass for ReadyQueue {
         self.hooks
     }
 
-    fn port(&self, stream: Stream) -> Result<Box<dyn PortDecisions>, String> {
+    fn port(&self, stream: Stream) -> Result<Box<dyn PortDecisions>, CodeFailed> {
         match &self.code {
             Code::Plain(class) => Python::attach(|py| {
                 let object = class.object(py, (Random::from(stream),))?;
@@ -93,7 +93,7 @@ struct PlainPort {
 impl PlainPort {
     /// Calls a hook that decides on a packet.
     #[inline]
-    fn decide(&self, hook: usize, packet: &QueuedPacket) -> Result<Decision, String> {
+    fn decide(&self, hook: usize, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         let PlainPort { class, object } = self;
         Python::attach(|py| {
             let fields = message(packet, |number| whole(py, number), |is| truth(py, is));
@@ -111,11 +111,11 @@ impl PlainPort {
 }
 
 impl PortDecisions for PlainPort {
-    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         self.decide(ENQUEUE, packet)
     }
 
-    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         self.decide(DEQUEUE, packet)
     }
 }
@@ -130,7 +130,7 @@ struct CompiledPort {
 impl CompiledPort {
     /// Calls a hook.
     #[inline]
-    fn call(&mut self, hook: usize, arguments: &mut [i64]) -> Result<(), String> {
+    fn call(&mut self, hook: usize, arguments: &mut [i64]) -> Result<(), CodeFailed> {
         let before = self.stream.clone();
         self.record.words()[0] = &raw mut self.stream as u64;
         self.record.call(hook, arguments, Some(before))
@@ -138,7 +138,7 @@ impl CompiledPort {
 
     /// Calls a hook that decides on a packet.
     #[inline]
-    fn decide(&mut self, hook: usize, packet: &QueuedPacket) -> Result<Decision, String> {
+    fn decide(&mut self, hook: usize, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         let [size, ect, backlog, qlen, sojourn_time, now] =
             message(packet, |number| number as i64, i64::from);
         let mut arguments = [size, ect, backlog, qlen, sojourn_time, now, 0];
@@ -149,11 +149,11 @@ impl CompiledPort {
 }
 
 impl PortDecisions for CompiledPort {
-    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+    fn enqueue(&mut self, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         self.decide(ENQUEUE, packet)
     }
 
-    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, String> {
+    fn dequeue(&mut self, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         self.decide(DEQUEUE, packet)
     }
 }
@@ -161,7 +161,7 @@ impl PortDecisions for CompiledPort {
 impl Definition {
     /// What a hook returned as a decision, by the numbers of `sojourn.control`.
     #[inline]
-    fn decision(&self, hook: &str, number: i64) -> Result<Decision, String> {
+    fn decision(&self, hook: &str, number: i64) -> Result<Decision, CodeFailed> {
         match number {
             0 => Ok(Decision::Keep),
             1 => Ok(Decision::Mark),
@@ -172,7 +172,7 @@ impl Definition {
 
     /// The message about what is no decision.
     #[cold]
-    fn refused_decision(&self, hook: &str, returned: &str) -> String {
+    fn refused_decision(&self, hook: &str, returned: &str) -> CodeFailed {
         self.refused(hook, &format!("returned {returned}, expected KEEP, MARK or DROP"))
     }
 }

@@ -9,7 +9,7 @@ pub use weighted::Weighted;
 use super::{AnyPort, Builder, PFabric, Queue, QueueKind};
 use crate::packet::{CLASSES, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
-use sojourn_core::{Stream, Streams, Time, parameters, variants};
+use sojourn_core::{CodeFailed, Stream, Streams, Time, parameters, variants};
 use strict::Strictly;
 use weighted::ByWeight;
 
@@ -219,7 +219,7 @@ impl Queue for ClassesPort {
         self.queues.iter().map(Queue::peak).max().unwrap_or(0)
     }
 
-    fn failure(&self) -> Option<&str> {
+    fn failure(&self) -> Option<&CodeFailed> {
         self.queues.iter().find_map(AnyPort::failure)
     }
 }

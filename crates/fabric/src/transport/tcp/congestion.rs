@@ -4,7 +4,7 @@
 use super::rto::Timer;
 use crate::transport::Setup;
 use sojourn_core::random::mix;
-use sojourn_core::{Span, Time};
+use sojourn_core::{CodeFailed, Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 
@@ -59,7 +59,7 @@ pub trait CongestionControl: Debug {
     }
 
     /// Why it cannot go on, where it runs code that came with the study.
-    fn failure(&self) -> Option<&str> {
+    fn failure(&self) -> Option<&CodeFailed> {
         None
     }
 }

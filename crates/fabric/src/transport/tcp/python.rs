@@ -7,7 +7,7 @@ use crate::packet::LONGEST_TIMER;
 use crate::python::{Begin, CodeFile, Controller, ControllerClass, Hooks};
 use crate::transport::Setup;
 use sojourn_core::parameters::{Check, Refusal, Table, defaults};
-use sojourn_core::{Span, Time, nested, parameters};
+use sojourn_core::{CodeFailed, Span, Time, nested, parameters};
 use std::cell::OnceCell;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub struct PythonControl {
     hooks: Hooks,
     rules: Rules,
     abc_limit: Option<NonZeroU32>,
-    failure: OnceCell<String>,
+    failure: OnceCell<CodeFailed>,
 }
 
 /// What is kept for one flow.
@@ -86,12 +86,9 @@ impl PythonControl {
     }
 
     /// Keeps why a hook failed; the first failure of any flow.
-    fn fail(&self, state: &mut Controlled, why: &str) {
-        let (first, others) = why
-            .split_once('\n')
-            .map_or((why, String::new()), |(first, others)| (first, format!("\n{others}")));
+    fn fail(&self, state: &mut Controlled, why: &CodeFailed) {
         let at = state.now - Time::ZERO;
-        drop(self.failure.set(format!("{first} (flow {}, at {at}){others}", state.flow)));
+        drop(self.failure.set(why.during(format_args!("flow {}, at {at}", state.flow))));
         state.controller = None;
     }
 
@@ -101,7 +98,7 @@ impl PythonControl {
         &self,
         state: &mut Controlled,
         has: bool,
-        hook: impl FnOnce(&mut dyn Controller) -> Result<(), String>,
+        hook: impl FnOnce(&mut dyn Controller) -> Result<(), CodeFailed>,
     ) -> bool {
         let Some(controller) = state.controller.as_deref_mut().filter(|_| has) else {
             return false;
@@ -157,9 +154,8 @@ impl CongestionControl for PythonControl {
             let found = flow.gap(window, wire)?;
             if found > LONGEST_TIMER {
                 let class = self.class.name();
-                return Err(format!(
-                    "{class}.gap returned {found}, expected at most {LONGEST_TIMER}"
-                ));
+                let left = format!("returned {found}, expected at most {LONGEST_TIMER}");
+                return Err(CodeFailed(format!("{class}.gap {left}")));
             }
             gap = found;
             Ok(())
@@ -193,7 +189,7 @@ impl CongestionControl for PythonControl {
         }
     }
 
-    fn failure(&self) -> Option<&str> {
-        self.failure.get().map(String::as_str)
+    fn failure(&self) -> Option<&CodeFailed> {
+        self.failure.get()
     }
 }

@@ -12,7 +12,7 @@ use super::{ECE, PROBE};
 use crate::packet::{ECT, Kind, Packet};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
-use sojourn_core::{Span, Time};
+use sojourn_core::{CodeFailed, Span, Time};
 
 /// A member of the TCP family at work on all flows.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
         self.receivers[flow as usize].received(bytes, &self.setup.packets)
     }
 
-    fn failure(&self) -> Option<&str> {
+    fn failure(&self) -> Option<&CodeFailed> {
         self.control.failure()
     }
 }

@@ -14,7 +14,7 @@ mod standing;
 mod status;
 mod words;
 
-pub use fault::{Fault, Faults, Stage};
+pub use fault::{Fault, Faults, FaultsError, Stage};
 pub use feedback::{Complaint, Feedback};
 pub use mime::PARSED_MAX;
 pub use origin::{Origin, is_report, origin};

@@ -148,7 +148,7 @@ impl DeliveryServer {
 
     /// Whether the disk has space for a message, before anything is done with it.
     pub(crate) fn admit(&self, size: usize, recipients: usize) -> Result<(), Refused> {
-        self.reserve.admit(octets(size, recipients)).map_err(Refused::Now)
+        self.reserve.admit(octets(size, recipients)).map_err(|full| Refused::Now(full.to_string()))
     }
 
     /// Hands over a message; returns when it and all its recipients are on stable storage.

@@ -355,7 +355,8 @@ fn faults(rule: &Rule) -> Result<Arc<Faults>, SetupError> {
     let path = Path::new(path);
     let text = String::from_utf8(read(path)?);
     let text = text.map_err(|_| SetupError::Faults(format!("{}: not UTF-8", path.display())))?;
-    let table = Faults::parse(&text, &path.display().to_string()).map_err(SetupError::Faults)?;
+    let table = Faults::parse(&text, &path.display().to_string())
+        .map_err(|error| SetupError::Faults(error.to_string()))?;
     Ok(Arc::new(table.before_built_in()))
 }
 

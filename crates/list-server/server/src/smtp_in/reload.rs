@@ -31,6 +31,8 @@ use tokio::task::AbortHandle;
 /// Why a configuration is not taken on; the server goes on as it was.
 #[derive(Debug)]
 pub enum NotReloaded {
+    /// It cannot be read, or has what no server can be set to.
+    Unread(String),
     /// This setting only takes effect at a start.
     NeedsRestart(String),
     /// A port or a key cannot be had: with the rights that the server has by now.
@@ -248,7 +250,7 @@ impl fmt::Display for NotReloaded {
         match self {
             NotReloaded::NeedsRestart(key) => write!(f, "another {key} needs a restart"),
             NotReloaded::Setup(error) => error.fmt(f),
-            NotReloaded::Delivery(why) => f.write_str(why),
+            NotReloaded::Unread(why) | NotReloaded::Delivery(why) => f.write_str(why),
         }
     }
 }

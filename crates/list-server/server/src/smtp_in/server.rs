@@ -75,13 +75,15 @@ impl Reloader {
     /// # Errors
     ///
     /// Something cannot be used as it is set, or needs a restart: nothing has changed.
-    pub fn reload(&self, settings: Result<Serving, String>) -> Result<Vec<String>, String> {
-        let done =
-            settings.and_then(|it| self.0.reload(it).map_err(|why: NotReloaded| why.to_string()));
+    pub fn reload(
+        &self,
+        settings: Result<Serving, NotReloaded>,
+    ) -> Result<Vec<String>, NotReloaded> {
+        let done = settings.and_then(|it| self.0.reload(it));
         let context = Arc::clone(&self.0.current.get().context);
         match &done {
             Ok(notices) => context.tell(&ServerEvent::Reloaded { notices }),
-            Err(why) => context.tell(&ServerEvent::NotReloaded { why }),
+            Err(why) => context.tell(&ServerEvent::NotReloaded { why: &why.to_string() }),
         }
         done
     }
@@ -203,10 +205,12 @@ impl ListServer {
     /// the name of the file as the operator has it, and its text; what it gives is taken on.
     pub fn on_reload(
         &self,
-        read: impl Fn(&str, &str) -> Result<Serving, String> + Send + Sync + 'static,
+        read: impl Fn(&str, &str) -> Result<Serving, NotReloaded> + Send + Sync + 'static,
     ) {
         let reloader = self.reloader();
-        let reload: Box<Reload> = Box::new(move |file, text| reloader.reload(read(file, text)));
+        let reload: Box<Reload> = Box::new(move |file, text| {
+            reloader.reload(read(file, text)).map_err(|why| why.to_string())
+        });
         // The first stays.
         let _ = self.handle.reload.set(reload);
     }

@@ -23,7 +23,7 @@ fn place() -> Place {
 }
 
 fn reload(server: &ListServer, place: &Place) -> Result<Vec<String>, String> {
-    server.reloader().reload(Ok(place.serving()))
+    server.reloader().reload(Ok(place.serving())).map_err(|why| why.to_string())
 }
 
 #[test]

@@ -90,6 +90,18 @@ impl Fault {
         [Fault::Address, Fault::Content, Fault::Policy, Fault::Protocol, Fault::Unknown];
 }
 
+/// Why a text is no table of faults: the line, what stands there and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultsError(String);
+
+impl fmt::Display for FaultsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for FaultsError {}
+
 impl Faults {
     /// The table that is built in.
     pub fn built_in() -> &'static Faults {
@@ -105,16 +117,18 @@ impl Faults {
     /// # Errors
     /// When `text` is no table. The error names the line in `source`, what stands there and what was
     /// expected.
-    pub fn parse(text: &str, source: &str) -> Result<Faults, String> {
+    pub fn parse(text: &str, source: &str) -> Result<Faults, FaultsError> {
         if text.len() > TABLE_MAX {
-            return Err(format!("{source}: expected at most {TABLE_MAX} octets"));
+            return Err(FaultsError(format!("{source}: expected at most {TABLE_MAX} octets")));
         }
         toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let number = text.bytes().take(start).filter(|it| *it == b'\n').count();
             let line: String = text.lines().nth(number).unwrap_or("").chars().take(80).collect();
             let what = error.message().replace('\n', ", ");
-            plain(&format!("{source}:{}: {}: {what}", number + 1, line.trim())).into_owned()
+            FaultsError(
+                plain(&format!("{source}:{}: {}: {what}", number + 1, line.trim())).into_owned(),
+            )
         })
     }
 

@@ -25,7 +25,7 @@ use sojourn_mail_engine::{
     Counts, Engine, Event, MessageId, Operation, Reason, RecipientIndex, Selection, SessionId,
     Submission,
 };
-use sojourn_mail_spool::{Answers, Archive, Epoch, Job, Reserve, SpoolError, octets};
+use sojourn_mail_spool::{Answers, Archive, Epoch, Job, NoSpace, Reserve, SpoolError, octets};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -286,7 +286,7 @@ impl Driver {
 
     /// Whether the disk has space for a message of `size` octets beside those that are being written
     /// and beside the reserve; why not.
-    fn admit(&self, size: usize, recipients: usize) -> Result<(), String> {
+    fn admit(&self, size: usize, recipients: usize) -> Result<(), NoSpace> {
         self.reserve.want(self.local.largest(), self.engine.waiting() + recipients as u64);
         let offered = self.offered.values().map(|it| &it.mail);
         let offered = offered.map(|it| octets(it.text.len(), it.recipients.len()));
@@ -299,7 +299,7 @@ impl Driver {
             Submitter::Outside(answer) => {
                 if let Err(why) = self.admit(size, recipients) {
                     // A client that has gone away was promised nothing.
-                    return drop(answer.send(Err(Refused::Now(why))));
+                    return drop(answer.send(Err(Refused::Now(why.to_string()))));
                 }
                 self.offer(mail, Submitter::Outside(answer));
             }

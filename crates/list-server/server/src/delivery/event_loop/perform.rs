@@ -29,7 +29,7 @@ impl Driver {
             Err(_) if self.unnoted => {}
             Err(why) => {
                 self.unnoted = true;
-                self.observe(&ServerEvent::Trouble(&why));
+                self.observe(&ServerEvent::Trouble(&why.to_string()));
             }
         }
     }
