@@ -133,7 +133,7 @@ fn a_disk_that_is_full() {
          error 28)",
         beside(&path).display()
     );
-    assert_eq!(why, right);
+    assert_eq!(why.to_string(), right);
     answers.note(tasks(0..0)).unwrap();
     // When the disk has space again, they are noted as ever.
     answers.file = open(&beside(&path)).map_err(|error| error.to_string());
@@ -143,7 +143,7 @@ fn a_disk_that_is_full() {
     // A database that takes nothing may be opened where there is nothing that it has to take.
     database.pragma_update(None, "query_only", true).unwrap();
     let mut answers = open_answers(&path, &database).unwrap();
-    assert!(answers.note(tasks(0..1)).unwrap_err().contains("readonly"));
+    assert!(answers.note(tasks(0..1)).unwrap_err().to_string().contains("readonly"));
 }
 
 #[test]
