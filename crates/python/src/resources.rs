@@ -117,7 +117,7 @@ pub(crate) struct Resource {
 /// What was handed in, by the ids of needs.
 pub(crate) type Given = BTreeMap<String, Py<Resource>>;
 
-/// Values put over those of a study's text, each with its path.
+/// Values that replace a study's, each with its path.
 pub(crate) type Overrides = Vec<(String, String)>;
 
 /// What was handed in, for the study.

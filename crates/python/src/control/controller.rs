@@ -215,7 +215,7 @@ impl Controller for PlainFlow {
         delay: Option<Span>,
     ) -> Result<(), CodeFailed> {
         Python::attach(|py| {
-            let fields = ack(acked, delay, |number| whole(py, number), |is| truth(py, is));
+            let fields = ack(acked, delay, |number| whole(py, number), |value| truth(py, value));
             let message = self.class.messages.take(py, fields)?;
             self.call(py, ACKED, &[message.object(py)], window)?;
             self.class.messages.give_back(py, message);

@@ -96,7 +96,7 @@ impl PlainPort {
     fn decide(&self, hook: usize, packet: &QueuedPacket) -> Result<Decision, CodeFailed> {
         let PlainPort { class, object } = self;
         Python::attach(|py| {
-            let fields = message(packet, |number| whole(py, number), |is| truth(py, is));
+            let fields = message(packet, |number| whole(py, number), |value| truth(py, value));
             let message = class.messages.take(py, fields)?;
             let returned = class.call(py, hook, object, &[message.object(py)])?;
             class.messages.give_back(py, message);
