@@ -33,9 +33,9 @@ programs: ## the real programs that tests start, from Debian's packages and npm'
 	@if command -v npm >/dev/null; then npm install --silent --prefix .tools $(MAILAUTH); \
 		else echo "npm is missing: the test that verifies signatures with mailauth is skipped"; fi
 
-test: build $(BIN)/installed ## every test, properties with a quarter of their cases: cargo's first, pytest's last
+test: build $(BIN)/installed ## every test, properties and truths with a quarter of their cases: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone"
+	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "not alone"
 	$(BIN)/pytest -m alone
 
 # What needs the list server; all other crates and tests belong to `sojourn._core`.
@@ -44,15 +44,16 @@ MAIL_TESTS := tests/mail tests/serve tests/docs/test_serve_docs.py
 
 test-core: core $(BIN)/installed ## the tests that need no list server, which may be missing
 	$(CARGO) test --workspace --quiet $(MAIL_CRATES:%=--exclude %)
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone" $(MAIL_TESTS:%=--ignore %)
+	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "not alone" $(MAIL_TESTS:%=--ignore %)
 	$(BIN)/pytest -m alone $(MAIL_TESTS:%=--ignore %)
 
 test-mail: build $(BIN)/installed ## the other tests
 	$(CARGO) test --quiet $(MAIL_CRATES:%=--package %)
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not alone" $(MAIL_TESTS)
+	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "not alone" $(MAIL_TESTS)
 	$(BIN)/pytest -m alone $(MAIL_TESTS)
 
 test-full: export PROPTEST_CASES := 256
+test-full: export PYTEST_ADDOPTS := --full
 test-full: export PROPTEST_RNG_SEED := $(shell date +%s)
 test-full: ## every test, properties with all of their cases and another seed each time: an hour
 	@echo "PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED)"

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shares
 import sojourn
 from sojourn.analysis.run_length import warmup
 from sojourn.api.handles import Run
@@ -66,6 +67,19 @@ os.environ.pop("COLUMNS", None)
 
 # Tests that a shell starts in the background would ignore Ctrl-C, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declares `--full`."""
+    parser.addoption("--full", action="store_true", help="all cases of tests marked `share`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what a run of a share does not take, unless it was named."""
+    if config.getoption("full") or any("::" in name for name in config.args):
+        return
+    items[:], left = shares.choose(items)
+    config.hook.pytest_deselected(items=left)
 
 
 @dataclass

@@ -16,6 +16,7 @@ def pool():
         yield workers
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(
     ("label", "seeds", "printed"),
     [

@@ -46,6 +46,7 @@ def ratio(over: Batches, under: Batches, share: float | None):
     return quantile_ratio_interval(over, under, share)
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("together", [1.0, 0.2])
 def test_a_ratio_covers_where_one_sample_is_ten_times_as_dense(together):
     """What moves both samples moves their shares above a quantile by as much as they are dense."""
@@ -60,6 +61,7 @@ def test_a_ratio_covers_where_one_sample_is_ten_times_as_dense(together):
     assert covers(covered(found, 2.0))
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(("of_wide", "of_narrow"), [(1.0, 0.0), (0.0, 0.5), (1.0, 1.0)])
 def test_a_ratio_holds_the_truth_of_values_on_a_grid(of_wide, of_narrow):
     """A quantile that is one value of many observations is known only to the next value."""
@@ -76,6 +78,7 @@ def test_a_ratio_holds_the_truth_of_values_on_a_grid(of_wide, of_narrow):
 
 
 # Lengths at which each queue may have an interval: test_run_length.py has when that is.
+@pytest.mark.share
 @pytest.mark.parametrize("share", [None, 0.5, 0.95])
 @pytest.mark.parametrize(("load", "slower", "jobs"), [(0.5, 1.1, 20_000), (0.8, 0.9, 20_000)])
 def test_a_ratio_of_pairs_covers(load, slower, jobs, share):
@@ -103,6 +106,7 @@ def estimate(row: np.ndarray, share: float | None):
     return float(np.quantile(row, share)), quantile_interval(batches, share)
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("share", [None, 0.5, 0.95])
 def test_a_ratio_of_independent_runs_covers(share):
     rows = without_warmup(queues(0.8, 20_000, 300))
@@ -111,6 +115,7 @@ def test_a_ratio_of_independent_runs_covers(share):
     assert covers(covered(ends, 1.0))
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("share", [None, 0.5, 0.95])
 def test_runs_that_differ_by_chance_alone_are_seldom_called_different(share):
     """The same arrivals and services, of which a few are served in another order."""

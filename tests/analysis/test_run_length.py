@@ -38,6 +38,7 @@ def in_groups(series: np.ndarray, runs: int) -> list[list[np.ndarray]]:
     return [list(kept[i : i + runs]) for i in range(0, len(kept), runs)]
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(
     ("load", "jobs", "runs"), [(0.5, 20_000, 1), (0.8, 20_000, 1), (0.8, 5_000, 5)]
 )
@@ -60,6 +61,7 @@ def by_pilot(groups: list, share: float | None) -> list:
     ]
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(("load", "least"), [(0.5, 0.95), (0.8, 0.5)])
 def test_what_the_pilot_allows_covers(load: float, least: float) -> None:
     groups = in_groups(queues(load, 20_000, 300), 1)
@@ -69,6 +71,7 @@ def test_what_the_pilot_allows_covers(load: float, least: float) -> None:
         assert covers(covered(said, truth(load, share))), share
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(("load", "jobs"), [(0.8, 5_000), (0.95, 20_000), (1.0, 20_000)])
 def test_of_runs_too_short_hardly_one_is_wrong(load: float, jobs: int) -> None:
     groups = in_groups(queues(load, jobs, 300), 1)

@@ -16,6 +16,7 @@ FABRICS = share(100)
 FILES = {"ecn": "threshold.py", "codel": "codel.py", "pie": "pie.py"}
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("how", WAYS)
 def test_a_queue_does_what_is_built_in(kind, how):
@@ -27,6 +28,7 @@ def test_a_queue_does_what_is_built_in(kind, how):
     assert differ > FABRICS // 2, "in more than half of them, the queue marks or drops"
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("how", WAYS)
 def test_threads_change_nothing(how):
     parts = next(parts for parts in studies("pie") if parts["topology"]["kind"] == "fat-tree")

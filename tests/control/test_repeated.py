@@ -58,6 +58,7 @@ def test_a_run_has_its_code_and_is_repeated_without_the_file(command, mine, tmp_
         tmp_path / "first/study.toml"
     ).read_text()
 
+
 def test_files_may_be_swept_alone(command, mine, tmp_path):
     (tmp_path / "mine.py").write_text(DCTCP)
     other = DCTCP.replace("0.0625", "0.125").replace("class Dctcp", "class Other")

@@ -22,6 +22,7 @@ from share import share
 FABRICS = share(200)
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("how", WAYS)
 def test_a_class_does_what_is_built_in(kind, how):

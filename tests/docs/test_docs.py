@@ -121,6 +121,7 @@ _PROGRESS = re.compile(r"^\d+/\d+ cases, .*\n", re.MULTILINE)
 
 
 # What stands on a page as an answer is what comes, to the letter: UPDATE_DOCS=1 writes it anew.
+@pytest.mark.share
 @pytest.mark.parametrize("thread", [*threads()])
 def test_pages_can_be_followed(command, tmp_path, monkeypatch, thread):
     def run(words):

@@ -9,6 +9,7 @@ import pytest
 LECTURES = sorted((Path(__file__).parents[2] / "docs" / "lectures").glob("*.py"))
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
 def test_a_lecture(lecture, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

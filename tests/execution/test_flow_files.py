@@ -86,7 +86,7 @@ def test_a_sweep_says_each_hint_once(command):
     ("file", "message"),
     [
         (
-            gzip.compress(SAME.encode()),
+            gzip.compress(SAME.encode(), mtime=0),
             "it looks like compressed data: unpack it first with `gunzip`",
         ),
         (SAME.encode("utf-16"), "it looks like text in UTF-16: convert it with"),

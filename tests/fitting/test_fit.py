@@ -106,6 +106,7 @@ def test_a_device_with_several_servers_is_learnt(tmp_path, command):
             assert one["ks"] < 0.03
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(("servers", "slowdown"), [(2, 0.5), (4, 0.2), (8, 0.05)])
 def test_a_device_whose_accesses_slow_each_other(tmp_path, command, servers, slowdown):
     """What was not learnt, a load in between, is predicted within 5 %."""
@@ -125,6 +126,7 @@ def test_a_device_whose_accesses_slow_each_other(tmp_path, command, servers, slo
     assert all(abs(off["percent"]) < 5 for off in between["off"].values()), between
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_a_device_that_is_the_model_is_not_refused(tmp_path, command, seed):
     """Twenty of twenty, with too few requests to accept them, one server or two."""
@@ -141,6 +143,7 @@ def test_a_device_that_is_the_model_is_not_refused(tmp_path, command, seed):
     assert [one["learnt_from"] for one in fitted["loads"]] == [True, False, True]
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(
     ("factor", "words"),
     [
@@ -222,6 +225,7 @@ def closed(folder, depths, servers=3, think="0s"):
     return sojourn.run(text, out=folder / "m")
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("think", ["0s", "5ms"])
 def test_a_device_is_learnt_from_queue_depths(tmp_path, command, think):
     """Saturated at 8 and at 32: the depth and not the rate says which load is the heaviest."""

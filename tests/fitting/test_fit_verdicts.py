@@ -80,6 +80,7 @@ def test_a_device_that_is_no_queue_is_never_accepted(tmp_path):
     assert found["accepted"] == 0
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(
     ("servers", "slowdown", "rates"), [(1, 0.0, (7, 25, 45)), (2, 0.5, (7, 35, 50))]
 )

@@ -5,7 +5,7 @@ use crate::path::Balance;
 use crate::python::surround;
 use crate::queue::{CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind};
 use crate::transport::{
-    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
+    AckPriority, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
     WindowLimits,
 };
 use sojourn_core::parameters::{
@@ -49,19 +49,21 @@ struct Known {
     name: &'static str,
     summary: &'static str,
     make: fn() -> (TransportKind, QueueKind, Priority),
+    balance: Balance,
 }
 
 /// The schemes of the pFabric paper, section 3. What its text leaves open is as in its authors'
 /// published code: SACK, and the same initial window of 12 packets for all. TCP's time-out starts
 /// at its floor because there flows run over connections that have long measured their round trip.
 /// Behind them the peers that people ask for, with the same windows, timers and buffers where they
-/// have such.
+/// have such, and hosts of today.
 const KNOWN: &[Known] = &[
     Known {
         name: "TCP+DropTail",
         summary: "TCP NewReno without fast retransmit, over 225 KB drop-tail queues, sprayed; \
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || sprayed_tcp(QueueKind::DropTail(defaults())),
+        balance: Balance::Spray,
     },
     Known {
         name: "DCTCP",
@@ -71,6 +73,7 @@ const KNOWN: &[Known] = &[
             let transport = TransportKind::Dctcp(sprayed_dctcp());
             (transport, QueueKind::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "MinTCP+pFabric",
@@ -85,6 +88,7 @@ const KNOWN: &[Known] = &[
             let queue = PFabric { dequeue: Dequeue::EarliestOfFlow, ..defaults() };
             (transport, QueueKind::PFabric(queue), Priority::Remaining(defaults()))
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "LineRate+pFabric",
@@ -94,6 +98,7 @@ const KNOWN: &[Known] = &[
             let transport = TransportKind::LineRate(defaults::<LineRate>());
             (transport, QueueKind::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "PIAS",
@@ -103,6 +108,7 @@ const KNOWN: &[Known] = &[
             let transport = TransportKind::Dctcp(sprayed_dctcp());
             (transport, QueueKind::Levels(defaults()), Priority::Sent(defaults()))
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "NDP",
@@ -115,6 +121,7 @@ const KNOWN: &[Known] = &[
                 Priority::None(defaults()),
             )
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "Swift",
@@ -130,6 +137,7 @@ const KNOWN: &[Known] = &[
                 Priority::None(defaults()),
             )
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "TCP+CoDel",
@@ -144,6 +152,7 @@ const KNOWN: &[Known] = &[
             };
             sprayed_tcp(QueueKind::CoDel(queue))
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "TCP+FQ-CoDel",
@@ -158,6 +167,7 @@ const KNOWN: &[Known] = &[
             };
             sprayed_tcp(QueueKind::FqCoDel(queue))
         },
+        balance: Balance::Spray,
     },
     Known {
         name: "TCP+PIE",
@@ -177,6 +187,38 @@ const KNOWN: &[Known] = &[
             };
             sprayed_tcp(QueueKind::Pie(queue))
         },
+        balance: Balance::Spray,
+    },
+    Known {
+        name: "Linux CUBIC",
+        summary: "TCP CUBIC on a host with Linux, over drop-tail queues, each flow on one path: losses found by \
+                  time (RACK), probes for the last packets of a flight, PRR, F-RTO, a time-out of the round \
+                  trip and 200 ms or more, in ticks of 4 ms.",
+        make: || {
+            let cubic = Cubic { hystart: true, options: TcpOptions::linux(), ..defaults() };
+            (TransportKind::Cubic(cubic), drop_tail(), Priority::None(defaults()))
+        },
+        balance: Balance::Ecmp,
+    },
+    Known {
+        name: "Linux Reno",
+        summary: "TCP NewReno on a host with Linux; else as Linux CUBIC.",
+        make: || {
+            let reno = NewReno { options: TcpOptions::linux(), ..defaults() };
+            (TransportKind::NewReno(reno), drop_tail(), Priority::None(defaults()))
+        },
+        balance: Balance::Ecmp,
+    },
+    Known {
+        name: "Linux DCTCP",
+        summary: "DCTCP on a host with Linux, over queues that mark from 65 packets, 97.5 KB, which Linux's page \
+                  on DCTCP has for 10 Gb/s; else as Linux CUBIC.",
+        make: || {
+            let dctcp = Dctcp { options: TcpOptions::linux(), ..defaults() };
+            let queue = Ecn { threshold: Bytes(97_500), ..defaults() };
+            (TransportKind::Dctcp(dctcp), QueueKind::Ecn(queue), Priority::None(defaults()))
+        },
+        balance: Balance::Ecmp,
     },
 ];
 
@@ -191,6 +233,10 @@ fn datacentre() -> ControlLaw {
 fn sprayed_tcp(queue: QueueKind) -> (TransportKind, QueueKind, Priority) {
     let tcp = NewReno { window: window(), options: sprayed() };
     (TransportKind::NewReno(tcp), queue, Priority::None(defaults()))
+}
+
+fn drop_tail() -> QueueKind {
+    QueueKind::DropTail(defaults())
 }
 
 fn window() -> WindowLimits {
@@ -223,7 +269,7 @@ impl PacketScheme {
             name: name.to_owned(),
             transport,
             queue,
-            balance: Balance::Spray,
+            balance: known.balance.clone(),
             priority,
             ack_priority: AckPriority::Highest,
         })

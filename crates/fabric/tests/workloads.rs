@@ -73,13 +73,13 @@ fn the_load_is_what_it_is_said_to_be() {
     let packets: Packets = defaults();
     let loads = [(0.3, "websearch"), (0.8, "fb-hadoop"), (0.6, "fb-webserver"), (1.4, "websearch")];
     for (load, sizes) in loads {
-        for counts in [LoadCounts::LinkTiming, LoadCounts::Payload] {
+        for counts in [LoadCounts::Wire, LoadCounts::Payload] {
             let topology = fat_tree(6);
             let flows = flows(&poisson(load, counts, sizes), &topology, 11);
             let capacity: f64 =
                 topology.graph().nics().map(|link| link.rate.bits_per_second() as f64).sum();
             let bytes = |flow: &Flow| match counts {
-                LoadCounts::LinkTiming => packets.on_the_wire(flow.bytes) as f64,
+                LoadCounts::Wire => packets.on_the_wire(flow.bytes) as f64,
                 LoadCounts::Payload => flow.bytes as f64,
             };
             let n = flows.len() as f64;
@@ -97,8 +97,8 @@ fn the_load_is_what_it_is_said_to_be() {
 #[test]
 fn another_load_only_stretches_time() {
     let topology = fat_tree(4);
-    let slow = flows(&poisson(0.2, LoadCounts::LinkTiming, "datamining"), &topology, 5);
-    let fast = flows(&poisson(0.8, LoadCounts::LinkTiming, "datamining"), &topology, 5);
+    let slow = flows(&poisson(0.2, LoadCounts::Wire, "datamining"), &topology, 5);
+    let fast = flows(&poisson(0.8, LoadCounts::Wire, "datamining"), &topology, 5);
     for (slow, fast) in slow.iter().zip(&fast) {
         assert_eq!((slow.from, slow.to, slow.bytes), (fast.from, fast.to, fast.bytes));
         let stretched = fast.arrived.seconds() * 4.0;
@@ -110,7 +110,7 @@ fn another_load_only_stretches_time() {
 /// freedom: about 312).
 #[test]
 fn all_pairs_are_equally_likely() {
-    let flows = flows(&poisson(0.5, LoadCounts::LinkTiming, "websearch"), &fat_tree(4), 3);
+    let flows = flows(&poisson(0.5, LoadCounts::Wire, "websearch"), &fat_tree(4), 3);
     let mut counts = vec![0f64; 256];
     for flow in &flows {
         counts[usize::from(flow.from) * 16 + usize::from(flow.to)] += 1.0;

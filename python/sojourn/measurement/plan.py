@@ -68,7 +68,6 @@ def plan(case: Case, source: str) -> Plan:
         "ipv4/tcp_no_metrics_save": 1,
         "ipv4/tcp_slow_start_after_idle": 0,
         "ipv4/tcp_ecn": 0,
-        "ipv4/tcp_early_retrans": 0,
         "ipv4/tcp_timestamps": int(header > IP_AND_TCP),
     }
     route: dict[str, str] = {}
@@ -165,9 +164,43 @@ def _transport(asked: Asked, route: dict[str, str], sysctls: dict[str, object]) 
         asked.refuse(f"{under}.ack_delay", "40ms, as the kernel has it, or none")
     for key, holds, expected in _KERNELS_OWN:
         asked.check(f"{under}.{key}", holds, expected)
-    reordering = asked.take(f"{under}.dupthresh", 3)
-    sysctls["ipv4/tcp_reordering"] = sysctls["ipv4/tcp_max_reordering"] = reordering
+    _recovery(asked, under, sysctls)
     return str(congestion)
+
+
+def _recovery(asked: Asked, under: str, sysctls: dict[str, object]) -> None:
+    """How losses are found and mended.
+
+    A transport without `rack` counts duplicate ACKs, which the kernel has given up: probes are off
+    then, and no reordering makes it more patient.
+    """
+    rack = asked.take(f"{under}.rack", otherwise=False) is True
+    for key, holds, expected in _WITH_RACK:
+        if rack:
+            asked.check(f"{under}.{key}", holds, expected)
+        asked.take(f"{under}.{key}", otherwise=False)
+    probes, f_rto = (
+        asked.take(f"{under}.{key}", otherwise=False) is True
+        for key in ("tail_loss_probe", "f_rto")
+    )
+    reordering = asked.take(f"{under}.dupthresh", 3)
+    sysctls["ipv4/tcp_early_retrans"] = _EARLY_RETRANS if probes else 0
+    sysctls["ipv4/tcp_frto"] = _F_RTO if f_rto or not rack else 0
+    sysctls["ipv4/tcp_reordering"] = reordering
+    sysctls["ipv4/tcp_max_reordering"] = _MAX_REORDERING if rack else reordering
+
+
+# As Linux ships them.
+_EARLY_RETRANS, _F_RTO, _MAX_REORDERING = 3, 2, 300
+
+# What has no switch in the kernel, where its way to find losses is asked for.
+_WITH_RACK: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
+    ("prr", lambda given: given is True, "true, as the kernel has it"),
+    ("hystart", lambda given: given is True, "true, as the kernel's CUBIC has it"),
+    ("rto_rule", lambda given: given == "linux", '"linux", as the kernel has it'),
+    ("known_round_trip", lambda given: given is True, "true: the connections are open"),
+    ("clock_tick", lambda given: given != "none", "a time: the kernel's timers run out at ticks"),
+)
 
 
 # What the kernel's TCP does and cannot be told otherwise.

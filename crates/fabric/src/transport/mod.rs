@@ -17,15 +17,15 @@ pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
 pub use tcp::{
-    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno,
-    PythonControl, PythonTransport, Rules, Swift, TcpOptions, Timer, Window, WindowLimits,
-    Windowed, cube_root,
+    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, LinuxRecovery, MinTcp,
+    NewReno, PythonControl, PythonTransport, RackRules, Rules, Swift, TcpOptions, TimeOutRule,
+    Timer, Window, WindowLimits, Windowed, cube_root,
 };
 
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::python::{ControllerClass, PythonClass};
-use crate::topology::Network;
+use crate::topology::{Hop, Network};
 use sojourn_core::parameters::{Parameters, Refusal};
 use sojourn_core::{CodeFailed, Rate, Span, Time, variants};
 
@@ -225,6 +225,15 @@ impl Setup {
         self.network.path(flow.from.into(), flow.to.into()).len() as u32 - 1
     }
 
+    /// The round trip of the smallest packets of `flow` while nothing waits.
+    fn idle_round_trip(&self, flow: u32) -> Span {
+        let ends = &self.flows[flow as usize];
+        let (from, to) = (usize::from(ends.from), usize::from(ends.to));
+        let ways = [self.network.path(from, to), self.network.path(to, from)];
+        let time = |hop: &Hop| hop.link.rate.span(self.packets.ack.0) + hop.link.delay;
+        ways.iter().flatten().map(time).fold(Span::ZERO, Span::saturating_add)
+    }
+
     /// Data packet `sequence` of `flow`; of the flow's packets, `arrived` are known to have arrived.
     #[inline(always)]
     fn data(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> Packet {
@@ -332,7 +341,7 @@ pub trait Transport {
 
     /// Goes on with `flow`, which was held, as the host's port takes more. Only transports that look at
     /// [`Outbox::capacity`] hold flows.
-    fn resume(&mut self, _flow: u32, _turn: &mut Outbox) {}
+    fn resume(&mut self, _flow: u32, _outbox: &mut Outbox) {}
 
     /// The priority of the next packet of `flow`, lower first; none where all are equal.
     fn urgency(&self, _flow: u32, _now: Time) -> Option<u32> {

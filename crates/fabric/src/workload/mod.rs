@@ -145,7 +145,7 @@ impl From<Vec<Flow>> for Drawn {
 /// Draws jobs.
 trait Draw {
     /// How many jobs will arrive; `first` are the streams of the first replication. Refused when they cannot be
-    /// had on this stage.
+    /// had in this fabric.
     fn count(&self, context: &WorkloadContext<'_>, first: Streams) -> Result<usize, Refusal>;
 
     /// The jobs of one replication.

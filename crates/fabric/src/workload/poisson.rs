@@ -31,7 +31,7 @@ parameters! {
         /// Between which hosts flows go.
         pub pairs: Pairs = Pairs::Any,
         /// Which bytes the load counts.
-        pub load_counts: LoadCounts = LoadCounts::LinkTiming,
+        pub load_counts: LoadCounts = LoadCounts::Wire,
     }
 }
 
@@ -60,7 +60,7 @@ choices! {
     /// Which bytes a load counts.
     pub enum LoadCounts: "way of counting load" {
         /// Bytes on the wire: each packet's header too, as in the pFabric authors' scripts.
-        LinkTiming = "wire",
+        Wire = "wire",
         /// Payload alone.
         Payload = "payload",
     }
@@ -172,7 +172,7 @@ impl Poisson {
             }
         };
         let headers = match self.load_counts {
-            LoadCounts::LinkTiming => headers(table, context),
+            LoadCounts::Wire => headers(table, context),
             LoadCounts::Payload => 0.0,
         };
         Ok(Exponential { mean: (table.mean() + headers) / fill })

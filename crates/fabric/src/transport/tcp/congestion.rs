@@ -89,6 +89,46 @@ pub struct Rules {
     pub paced: bool,
     /// Whether a flow opens its connection before it sends (RFC 9293, 3.5).
     pub handshake: bool,
+    /// Whether a flow knows the round trip of its idle path when it begins.
+    pub known_round_trip: bool,
+    /// Time from one tick of the clock of timers to the next; none: timers are exact.
+    pub tick: Option<Span>,
+    /// How losses are found by time; none: by counting.
+    pub rack: Option<RackRules>,
+}
+
+impl Rules {
+    /// When a timer runs out that is set to `span` from `now`. With ticks it is as Linux's timer wheel has it: in
+    /// whole ticks, one more than that, and of 63 ticks and more in units of 8, of 504 and more of 64, and so on.
+    #[inline]
+    pub(super) fn deadline(&self, now: Time, span: Span) -> Time {
+        let Some(tick) = self.tick else { return now + span };
+        let ticks = span.ps().div_ceil(tick.ps());
+        let expires = (now - Time::ZERO).ps() / tick.ps() + ticks;
+        let mut unit = 1;
+        while ticks >= 63 * unit && unit < 1 << 24 {
+            unit *= 8;
+        }
+        let due = (expires / unit + 1) * unit;
+        Time::ZERO + Span::from_ps(due.saturating_mul(tick.ps()))
+    }
+}
+
+/// How losses are found by time.
+#[expect(clippy::struct_excessive_bools, reason = "each is a mechanism with an RFC of its own")]
+#[derive(Clone, Copy, Debug)]
+pub struct RackRules {
+    /// Packets that may arrive out of order before those below them are lost, while none was seen to overtake
+    /// another.
+    pub dupthresh: NonZeroU32,
+    /// Most packets that are believed to overtake one.
+    pub max_reordering: u32,
+    /// Whether the loss of the last packets is probed for (RFC 8985, 7).
+    pub probes: bool,
+    /// Whether the window shrinks with what arrives (PRR, RFC 6937), else at once.
+    pub proportional: bool,
+    /// Whether a time-out that came too early is found out and taken back (F-RTO, RFC 5682).
+    pub f_rto: bool,
 }
 
 /// When duplicate ACKs are a loss (RFC 5681, 3.2).
@@ -183,6 +223,8 @@ pub struct Acked {
     /// The packet that caused the ACK, where that is known: out of order the ACK names it; in order it is
     /// the last of those now covered that were not known to have arrived.
     pub cause: Option<u32>,
+    /// The round trip that the ACK measured, where losses are found by time.
+    pub sample: Option<Span>,
     /// The smoothed round trip; zero before the first measurement.
     pub rtt: Span,
     /// The time.

@@ -1,15 +1,17 @@
 //! CUBIC (RFC 9438): between losses the window follows a cube of time.
 
 use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::hystart::HyStart;
 use super::parameters::{TcpOptions, WindowLimits};
+use crate::transport::Setup;
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Span, Time, parameters};
 
 parameters! {
     /// CUBIC (RFC 9438): after a loss the window first grows back quickly to where it was, stays
     /// there for a while, and then looks for more, by a cube of the time since, whatever the round
-    /// trip; and never more slowly than Reno would. Slow start is that of RFC 5681. Not modelled:
-    /// HyStart++, spurious losses (section 4.9), ECN.
+    /// trip; and never more slowly than Reno would. Slow start is that of RFC 5681, or HyStart's. Not
+    /// modelled: HyStart++, spurious losses (section 4.9), ECN.
     pub struct Cubic: "cubic" {
         /// The window within its limits.
         pub window: WindowLimits [flatten],
@@ -20,6 +22,9 @@ parameters! {
         /// Whether a flow whose window was smaller than at the loss before leaves capacity to others (RFC
         /// 9438 section 4.7).
         pub fast_convergence: bool = true,
+        /// Whether slow start ends when ACKs come without a pause for half a round trip, or late (HyStart, as in
+        /// Linux); without it slow start ends with a loss. With `rack` alone.
+        pub hystart: bool = false,
         /// Retransmission, acknowledgements and the begin of a connection.
         pub options: TcpOptions [flatten],
     }
@@ -35,6 +40,10 @@ impl Check for Cubic {
         }
         if !(self.beta > 0.0 && self.beta < 1.0) {
             return refuse("beta", self.beta, "a number above 0 and below 1");
+        }
+        if self.hystart && !self.options.linux.rack {
+            let expected = "false, or rack = true too: it needs a round trip of each ACK";
+            return Err(Refusal::of(&true, expected).under("hystart"));
         }
         Ok(())
     }
@@ -55,6 +64,9 @@ pub struct Epoch {
     prior: f64,
     /// Whether the last reduction was a time-out (section 4.8).
     timed_out: bool,
+    hystart: HyStart,
+    /// The payload of a full packet, in bytes.
+    payload: u64,
 }
 
 impl Cubic {
@@ -106,10 +118,22 @@ impl CongestionControl for Cubic {
         self.options.rules(&self.window)
     }
 
+    fn start(&self, _: &mut Window, epoch: &mut Epoch, flow: u32, setup: &Setup) {
+        epoch.payload = setup.packets.payload.0;
+        epoch.hystart.begin(0, setup.flows[flow as usize].arrived);
+    }
+
     /// Sections 4.2 to 4.5.
     fn acked(&self, window: &mut Window, epoch: &mut Epoch, acked: &Acked) {
         if acked.cumulative == 0 {
             return;
+        }
+        if self.hystart
+            && let Some(sample) = acked.sample
+            && epoch.began.is_none_or(|began| acked.now - began >= Span::from_s(1))
+            && epoch.hystart.ends_at(window, acked, sample, epoch.payload)
+        {
+            window.ssthresh = window.cwnd;
         }
         if window.cwnd < window.ssthresh {
             window.grow_by(acked, self.options.abc_limit);
@@ -142,7 +166,7 @@ impl CongestionControl for Cubic {
         window.cwnd = window.ssthresh;
     }
 
-    fn timed_out(&self, window: &mut Window, epoch: &mut Epoch, flight: u32, _: Time) {
+    fn timed_out(&self, window: &mut Window, epoch: &mut Epoch, flight: u32, now: Time) {
         let prior = epoch.prior;
         self.reduce(window, epoch, flight);
         if window.cwnd <= 1.0 {
@@ -150,6 +174,7 @@ impl CongestionControl for Cubic {
             epoch.prior = prior;
         }
         epoch.timed_out = true;
+        epoch.hystart.timed_out(0, now);
         window.cwnd = 1.0;
     }
 }
@@ -179,6 +204,7 @@ mod tests {
             snd_nxt: 0,
             repairing: false,
             cause: None,
+            sample: None,
             rtt: Span::from_ms(100),
             now: Time::ZERO + Span::from_ms(ms),
         }

@@ -87,6 +87,7 @@ mod tests {
             snd_nxt: next,
             repairing,
             cause,
+            sample: None,
             rtt,
             now,
         }

@@ -39,6 +39,9 @@ impl CongestionControl for LineRate {
             ecn: false,
             paced: true,
             handshake: false,
+            known_round_trip: false,
+            tick: None,
+            rack: None,
         }
     }
 

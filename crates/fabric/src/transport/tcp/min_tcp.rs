@@ -52,6 +52,9 @@ impl CongestionControl for MinTcp {
             ecn: false,
             paced: false,
             handshake: false,
+            known_round_trip: false,
+            tick: None,
+            rack: None,
         }
     }
 

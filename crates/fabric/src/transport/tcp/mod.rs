@@ -4,12 +4,14 @@
 mod congestion;
 mod cubic;
 mod dctcp;
+mod hystart;
 mod line_rate;
 mod loss_recovery;
 mod min_tcp;
 mod new_reno;
 mod parameters;
 mod python;
+mod rack;
 mod receiver;
 mod rto;
 mod sender;
@@ -18,15 +20,15 @@ mod swift;
 mod tests;
 mod transmit;
 
-pub use congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
+pub use congestion::{Acked, CongestionControl, FastRetransmit, RackRules, Rules, Window};
 pub use cubic::{Cubic, cube_root};
 pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
 pub use new_reno::NewReno;
-pub use parameters::{TcpOptions, WindowLimits};
+pub use parameters::{LinuxRecovery, TcpOptions, WindowLimits};
 pub use python::{PythonControl, PythonTransport};
-pub use rto::Timer;
+pub use rto::{TimeOutRule, Timer};
 pub use sender::Windowed;
 pub use swift::Swift;
 

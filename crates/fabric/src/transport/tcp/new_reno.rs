@@ -49,8 +49,19 @@ mod tests {
             let (marked, repairing, cause) = (false, false, None);
             let (snd_una, snd_nxt, rtt, now) = (4, 14, Span::ZERO, Time::ZERO);
             let arrived = cumulative;
-            let acked =
-                Acked { cumulative, arrived, marked, snd_una, snd_nxt, repairing, cause, rtt, now };
+            let sample = None;
+            let acked = Acked {
+                cumulative,
+                arrived,
+                marked,
+                snd_una,
+                snd_nxt,
+                repairing,
+                cause,
+                sample,
+                rtt,
+                now,
+            };
             new_reno.acked(&mut window, &mut (), &acked);
             assert_eq!(window.cwnd, cwnd);
         }

@@ -1,9 +1,9 @@
 //! Parameters that the members of the TCP family share, declared once and flattened into each.
 
-use super::congestion::{ABC_LIMIT, DUPTHRESH, FastRetransmit, Rules};
-use super::rto::Timer;
+use super::congestion::{ABC_LIMIT, DUPTHRESH, FastRetransmit, RackRules, Rules};
+use super::rto::{TimeOutRule, Timer};
 use crate::transport::check_timer;
-use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::parameters::{Check, Refusal, defaults};
 use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
@@ -58,6 +58,49 @@ parameters! {
         /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
         /// request is answered (RFC 9293 section 3.5).
         pub handshake: bool = false,
+        /// What hosts with Linux do about losses, beyond these RFCs.
+        pub linux: LinuxRecovery [flatten],
+    }
+}
+
+parameters! {
+    /// Losses found by time, and timers as Linux has them. All of it is off by default, and on in the schemes whose
+    /// names begin with Linux.
+    pub struct LinuxRecovery: "linux-recovery" {
+        /// Whether a packet is lost when one that left later has arrived and it is late by a quarter of the least
+        /// round trip (RACK, RFC 8985): the loss of a retransmission is found so too. Without it duplicate
+        /// ACKs are counted, and a retransmission that is lost waits for the time-out.
+        pub rack: bool = false,
+        /// Whether a probe goes two round trips after the last packet, so that the loss of the last packets of a
+        /// flight is found without a time-out (RFC 8985 section 7). With `rack` alone.
+        pub tail_loss_probe: bool = false,
+        /// Whether the window shrinks with what arrives while losses are mended (PRR, RFC 6937), else at once. With
+        /// `rack` alone.
+        pub prr: bool = false,
+        /// Whether a time-out that came too early is found out and taken back (F-RTO, RFC 5682). With `rack`
+        /// alone.
+        pub f_rto: bool = false,
+        /// How the time-out follows from the round trip.
+        pub rto_rule: TimeOutRule = TimeOutRule::Rfc6298,
+        /// Whether a flow knows the round trip of its idle path when it begins, as the handshake of its connection has
+        /// measured it. Without it the first time-out is `initial_rto`, and no probe goes for a second.
+        pub known_round_trip: bool = false,
+        /// Time between ticks of the clock of timers, which run out at ticks, one late (Linux with HZ = 250: 4 ms);
+        /// without it timers are exact. A long one delays short time-outs and has hosts resend together.
+        pub clock_tick: Option<Span> = None,
+    }
+}
+
+impl Check for LinuxRecovery {
+    fn check(&self) -> Result<(), Refusal> {
+        for (key, is_on) in
+            [("tail_loss_probe", self.tail_loss_probe), ("prr", self.prr), ("f_rto", self.f_rto)]
+        {
+            if is_on && !self.rack {
+                return Err(Refusal::of(&true, "false, or rack = true too").under(key));
+            }
+        }
+        self.clock_tick.map_or(Ok(()), |tick| check_timer("clock_tick", tick))
     }
 }
 
@@ -65,18 +108,56 @@ impl Check for TcpOptions {
     fn check(&self) -> Result<(), Refusal> {
         check_timer("min_rto", self.min_rto)?;
         self.initial_rto.map_or(Ok(()), |span| check_timer("initial_rto", span))?;
+        if self.linux.rack {
+            for (key, is_on) in [
+                ("sack", self.sack),
+                ("fast_retransmit", self.fast_retransmit),
+                ("limited_transmit", self.limited_transmit),
+            ] {
+                if !is_on {
+                    return Err(Refusal::of(&false, "true, as rack = true has it").under(key));
+                }
+            }
+        }
+        if self.handshake && self.linux.known_round_trip {
+            let expected = "false, as the flow's own handshake measures the round trip";
+            return Err(Refusal::of(&true, expected).under("known_round_trip"));
+        }
         check_ack_delay(self.ack_delay)
     }
 }
 
 impl TcpOptions {
+    /// What a host with Linux does, with a clock of 250 Hz.
+    pub fn linux() -> TcpOptions {
+        TcpOptions {
+            // Linux counts all that is acknowledged.
+            abc_limit: Some(NonZeroU32::MAX),
+            linux: LinuxRecovery {
+                rack: true,
+                tail_loss_probe: true,
+                prr: true,
+                f_rto: true,
+                rto_rule: TimeOutRule::Linux,
+                known_round_trip: true,
+                clock_tick: Some(Span::from_ms(4)),
+            },
+            ..defaults()
+        }
+    }
+
     /// The rules of a sender within these limits, without marks and pacing.
     pub(super) fn rules(&self, window: &WindowLimits) -> Rules {
         Rules {
             initial_window: window.initial_window.get().into(),
             initial_ssthresh: f64::INFINITY,
             window_cap: window.cap(),
-            timer: Timer::estimated(self.min_rto, self.initial_rto, self.handshake),
+            timer: Timer::estimated(
+                self.min_rto,
+                self.initial_rto,
+                self.handshake,
+                self.linux.rto_rule,
+            ),
             fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
                 dupthresh: self.dupthresh,
                 limited_transmit: self.limited_transmit,
@@ -86,9 +167,21 @@ impl TcpOptions {
             ecn: false,
             paced: false,
             handshake: self.handshake,
+            known_round_trip: self.linux.known_round_trip,
+            tick: self.linux.clock_tick,
+            rack: self.linux.rack.then_some(RackRules {
+                dupthresh: self.dupthresh,
+                max_reordering: MAX_REORDERING,
+                probes: self.linux.tail_loss_probe,
+                proportional: self.linux.prr,
+                f_rto: self.linux.f_rto,
+            }),
         }
     }
 }
+
+/// Linux's `tcp_max_reordering`, in packets.
+const MAX_REORDERING: u32 = 300;
 
 /// Refuses to hold an ACK back for longer than RFC 5681 (4.2) allows.
 fn check_ack_delay(delay: Option<Span>) -> Result<(), Refusal> {

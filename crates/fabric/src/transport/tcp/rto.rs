@@ -1,7 +1,18 @@
 //! Round trips: the retransmission time-out (RFC 6298), and those of single packets.
 
-use sojourn_core::{Span, Time};
+use sojourn_core::{Span, Time, choices};
 use std::collections::VecDeque;
+
+choices! {
+    /// How the time-out follows from the round trip.
+    pub enum TimeOutRule: "rule of the time-out" {
+        /// The larger of `min_rto` and SRTT + 4 RTTVAR (RFC 6298), of one packet a round trip.
+        Rfc6298 = "rfc6298",
+        /// SRTT plus at least `min_rto`, of a sample with each ACK, as Linux does it: what varies counts as
+        /// much as it did most within a round trip, and that is forgotten slowly.
+        Linux = "linux",
+    }
+}
 
 /// How the retransmission time-out is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +23,8 @@ pub enum Timer {
         min: Span,
         /// Before the first measurement.
         initial: Span,
+        /// How it follows from the round trip.
+        rule: TimeOutRule,
     },
     /// Always the same.
     Fixed(Span),
@@ -20,9 +33,22 @@ pub enum Timer {
 impl Timer {
     /// A timer that begins with `initial`; without it a new connection begins with 1 s (RFC 6298, 2.1),
     /// and one that was open with the floor, as it has measured its round trip.
-    pub(super) fn estimated(min: Span, initial: Option<Span>, new: bool) -> Timer {
+    pub(super) fn estimated(
+        min: Span,
+        initial: Option<Span>,
+        new: bool,
+        rule: TimeOutRule,
+    ) -> Timer {
         let unknown = if new { Span::from_s(1).max(min) } else { min };
-        Timer::Estimated { min, initial: initial.unwrap_or(unknown) }
+        Timer::Estimated { min, initial: initial.unwrap_or(unknown), rule }
+    }
+
+    /// The least time-out.
+    pub(super) fn min(self) -> Span {
+        match self {
+            Timer::Estimated { min, .. } => min,
+            Timer::Fixed(span) => span,
+        }
     }
 }
 
@@ -34,7 +60,13 @@ const MAX_RTO: Span = Span::from_s(60);
 pub(super) struct RoundTrip {
     /// Smoothed round trip; zero before the first measurement.
     smoothed: Span,
+    /// By how much it varies; four times that under Linux's rule (`mdev`).
     variation: Span,
+    /// Under Linux's rule: what is added to it (`rttvar`), the largest variation in this round trip (`mdev_max`),
+    /// and the packet whose acknowledgement ends that.
+    margin: Span,
+    largest: Span,
+    ends: u32,
     doublings: u8,
     /// The packet being timed (Karn: one never sent before), and since when.
     timed: Option<(u32, Time)>,
@@ -49,15 +81,14 @@ impl RoundTrip {
         }
     }
 
-    /// Takes in the acknowledgement of everything below `sequence`.
+    /// Takes in the acknowledgement of everything below `sequence`, of what was `sent`.
     #[inline]
-    pub(super) fn acknowledged(&mut self, sequence: u32, now: Time) {
+    pub(super) fn acknowledged(&mut self, sequence: u32, sent: u32, timer: Timer, now: Time) {
         if let Some((timed, since)) = self.timed
             && timed < sequence
         {
             self.timed = None;
-            self.doublings = 0;
-            self.measure(now - since);
+            self.sample(now - since, timer, sequence, sent);
         }
     }
 
@@ -65,6 +96,45 @@ impl RoundTrip {
     #[inline]
     pub(super) fn smoothed(&self) -> Span {
         self.smoothed
+    }
+
+    /// Takes in a round trip, when all below `acknowledged` is and all below `sent` was sent.
+    #[inline]
+    pub(super) fn sample(&mut self, sample: Span, timer: Timer, acknowledged: u32, sent: u32) {
+        self.doublings = 0;
+        match timer {
+            Timer::Estimated { min, rule: TimeOutRule::Linux, .. } => {
+                self.measure_as_linux(sample, min, acknowledged, sent);
+            }
+            _ => self.measure(sample),
+        }
+    }
+
+    /// Linux's `tcp_rtt_estimator`: a round trip shorter than expected hardly counts as variation.
+    fn measure_as_linux(&mut self, sample: Span, min: Span, acknowledged: u32, sent: u32) {
+        if self.smoothed == Span::ZERO {
+            (self.smoothed, self.variation) = (sample, sample.saturating_mul(2));
+            self.margin = self.variation.max(min);
+            (self.largest, self.ends) = (self.margin, sent);
+            return;
+        }
+        let error = sample.ps() as i64 - self.smoothed.ps() as i64;
+        self.smoothed = Span::from_ps((self.smoothed.ps() as i64 + error / 8) as u64);
+        let mut more = error.abs() - (self.variation.ps() / 4) as i64;
+        if error < 0 && more > 0 {
+            more /= 8;
+        }
+        self.variation = Span::from_ps((self.variation.ps() as i64 + more) as u64);
+        if self.variation > self.largest {
+            self.largest = self.variation;
+            self.margin = self.margin.max(self.largest);
+        }
+        if acknowledged > self.ends {
+            if self.largest < self.margin {
+                self.margin = self.margin - (self.margin - self.largest) / 4;
+            }
+            (self.ends, self.largest) = (sent, min);
+        }
     }
 
     fn measure(&mut self, sample: Span) {
@@ -95,9 +165,10 @@ impl RoundTrip {
     pub(super) fn time_out(&self, timer: Timer) -> Span {
         match timer {
             Timer::Fixed(span) => span,
-            Timer::Estimated { min, initial } => {
+            Timer::Estimated { min, initial, rule } => {
                 let base = match self.smoothed {
                     Span::ZERO => initial,
+                    smoothed if rule == TimeOutRule::Linux => smoothed.saturating_add(self.margin),
                     smoothed => smoothed.saturating_add(self.variation.saturating_mul(4)),
                 };
                 let doubled = base.max(min).saturating_mul(1 << self.doublings.min(32));
@@ -147,7 +218,11 @@ impl Departures {
 mod tests {
     use super::*;
 
-    const TIMER: Timer = Timer::Estimated { min: Span::from_us(200), initial: Span::from_s(1) };
+    const TIMER: Timer = Timer::Estimated {
+        min: Span::from_us(200),
+        initial: Span::from_s(1),
+        rule: TimeOutRule::Rfc6298,
+    };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -163,7 +238,7 @@ mod tests {
             (long, None, true, long),
             (short, given, true, Span::from_ms(40)),
         ] {
-            let timer = Timer::estimated(min, initial, new);
+            let timer = Timer::estimated(min, initial, new, TimeOutRule::Rfc6298);
             assert_eq!(RoundTrip::default().time_out(timer), begins);
         }
     }
@@ -174,11 +249,11 @@ mod tests {
         let mut trip = RoundTrip::default();
         assert_eq!(trip.time_out(TIMER), Span::from_s(1));
         trip.sent(0, at(0));
-        trip.acknowledged(1, at(800));
+        trip.acknowledged(1, 1, TIMER, at(800));
         assert_eq!(trip.time_out(TIMER), Span::from_us(800 + 4 * 400));
         trip.sent(1, at(1000));
         trip.sent(2, at(1100));
-        trip.acknowledged(3, at(1400));
+        trip.acknowledged(3, 3, TIMER, at(1400));
         assert_eq!(trip.time_out(TIMER), Span::from_us(750 + 4 * (3 * 400 + 400) / 4));
     }
 
@@ -186,16 +261,16 @@ mod tests {
     fn doubles_and_comes_back_with_a_fresh_measurement() {
         let mut trip = RoundTrip::default();
         trip.sent(0, at(0));
-        trip.acknowledged(1, at(10));
+        trip.acknowledged(1, 1, TIMER, at(10));
         assert_eq!(trip.time_out(TIMER), Span::from_us(200));
         trip.sent(1, at(10));
         trip.timed_out();
         trip.timed_out();
         assert_eq!(trip.time_out(TIMER), Span::from_us(800));
-        trip.acknowledged(2, at(500));
+        trip.acknowledged(2, 2, TIMER, at(500));
         assert_eq!(trip.time_out(TIMER), Span::from_us(800), "Karn: a resent packet is no sample");
         trip.sent(2, at(500));
-        trip.acknowledged(3, at(510));
+        trip.acknowledged(3, 3, TIMER, at(510));
         assert_eq!(trip.time_out(TIMER), Span::from_us(200));
     }
 

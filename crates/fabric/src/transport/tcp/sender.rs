@@ -5,6 +5,7 @@
 //! (RFC 5681, 6298); how losses are inferred and repaired is in `loss_recovery.rs`.
 
 use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::rack::Rack;
 use super::receiver::Receiver;
 use super::rto::RoundTrip;
 use super::transmit::{Acting, Recovery, Sender};
@@ -25,6 +26,11 @@ pub struct Windowed<C: CongestionControl> {
 }
 
 impl<S> Sender<S> {
+    /// Packets known to have arrived out of order.
+    fn out_of_order(&self) -> u32 {
+        self.rack.as_ref().map_or(self.sacked.len(), |rack| rack.arrived())
+    }
+
     /// The packet that caused `ack`, see [`Acked::cause`].
     fn cause(&self, ack: &Packet) -> Option<u32> {
         match ack.echo {
@@ -57,6 +63,7 @@ impl<C: CongestionControl> Windowed<C> {
             tally: Tally::default(),
             sacked: Scoreboard::default(),
             trip: RoundTrip::default(),
+            rack: None,
             rto_deadline: Time::NEVER,
             pacing_release: Time::ZERO,
             wake: Time::NEVER,
@@ -75,6 +82,13 @@ impl<C: CongestionControl> Windowed<C> {
     #[cfg(test)]
     pub(super) fn sender(&self, flow: u32) -> &Sender<C::State> {
         &self.senders[flow as usize]
+    }
+
+    /// Has `wake` as the only wake-up of the sender of flow 0.
+    #[cfg(test)]
+    pub(super) fn wake_alone(&mut self, wake: Wake, outbox: &mut Outbox) {
+        self.senders[0].wake = wake.at;
+        self.wake(wake, outbox);
     }
 
     #[cfg(test)]
@@ -105,6 +119,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
         let mut acting = self.act(flow, outbox);
         let Sender { window, state, .. } = acting.sender;
         acting.control.start(window, state, flow, acting.setup);
+        acting.begin();
         match acting.sender.connecting {
             true => acting.connect(),
             false => acting.send(),
@@ -159,7 +174,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
             return None;
         }
         let (next, arrived) =
-            (sender.snd_nxt.min(sender.end - 1), sender.snd_una + sender.sacked.len());
+            (sender.snd_nxt.min(sender.end - 1), sender.snd_una + sender.out_of_order());
         Some(setup.number(flow, next, arrived, now))
     }
 
@@ -188,11 +203,25 @@ impl<C: CongestionControl> Transport for Windowed<C> {
 }
 
 impl<C: CongestionControl> Acting<'_, C> {
+    /// Begins, with what is known of the round trip.
+    fn begin(&mut self) {
+        let sender = &mut *self.sender;
+        let idle = self.rules.known_round_trip.then(|| self.setup.idle_round_trip(self.flow));
+        if let Some(idle) = idle {
+            sender.trip.sample(idle, self.rules.timer, 0, 0);
+        }
+        let rack = |rules| Box::new(Rack::new(rules, idle));
+        sender.rack = self.rules.rack.as_ref().map(rack);
+    }
+
     /// Takes in an ACK.
     #[inline]
     fn acknowledged(&mut self, ack: &Packet) {
         if self.sender.connecting {
             return self.connected();
+        }
+        if self.sender.rack.is_some() {
+            return self.by_time(|acting, rack| acting.hear_by_time(rack, ack));
         }
         if self.sender.consecutive_timeouts > 0 {
             self.heard_again();
@@ -217,7 +246,8 @@ impl<C: CongestionControl> Acting<'_, C> {
             sender.snd_una = ack.sequence;
             sender.snd_nxt = sender.snd_nxt.max(sender.snd_una);
             sender.sacked.advance(sender.snd_una);
-            sender.trip.acknowledged(sender.snd_una, self.outbox.now);
+            let (timer, now) = (self.rules.timer, self.outbox.now);
+            sender.trip.acknowledged(sender.snd_una, sender.snd_max, timer, now);
             if sender.snd_una == sender.end {
                 sender.rto_deadline = Time::NEVER;
                 sender.state = C::State::default();
@@ -233,6 +263,7 @@ impl<C: CongestionControl> Acting<'_, C> {
             snd_nxt: sender.snd_nxt,
             repairing: sender.snd_una - cumulative < sender.recovery.recover,
             cause,
+            sample: None,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
         };
@@ -267,6 +298,8 @@ impl<C: CongestionControl> Acting<'_, C> {
                 sender.trip.timed_out();
                 self.connect();
             }
+        } else if sender.rack.is_some() {
+            self.by_time(Acting::woken_by_time);
         } else if sender.snd_una < sender.end {
             let timed_out = sender.rto_deadline <= self.outbox.now;
             if timed_out {
@@ -304,7 +337,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         if sender.tally.timeouts == 0 {
             sender.trip.sent(0, now);
         }
-        sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
+        sender.rto_deadline = self.rules.deadline(now, sender.trip.time_out(self.rules.timer));
     }
 
     /// Opens the connection, as its request is answered, and sends.
@@ -312,7 +345,10 @@ impl<C: CongestionControl> Acting<'_, C> {
         let sender = &mut *self.sender;
         sender.connecting = false;
         sender.rto_deadline = Time::NEVER;
-        sender.trip.acknowledged(1, self.outbox.now);
+        sender.trip.acknowledged(1, 0, self.rules.timer, self.outbox.now);
+        if let Some(rack) = &mut sender.rack {
+            rack.connected(sender.trip.smoothed());
+        }
         self.send();
     }
 
@@ -332,7 +368,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         let marks = if self.rules.ecn { ECT | PROBE } else { PROBE };
         let size = self.setup.packets.wire(1);
         self.outbox.packets.push(Packet { size, marks, ..packet });
-        sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
+        sender.rto_deadline = self.rules.deadline(now, sender.trip.time_out(self.rules.timer));
     }
 
     /// Ends a row of time-outs at an ACK. A sender that probed sends again, with a new timer.
@@ -346,6 +382,10 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// Sends all that may be sent now.
     #[inline(always)]
     fn send(&mut self) {
+        if self.sender.rack.is_some() {
+            self.by_time(Acting::go_on_by_time);
+            return;
+        }
         if self.sender.recovery.active {
             self.send_in_recovery();
             return;
@@ -370,6 +410,9 @@ impl<C: CongestionControl> Acting<'_, C> {
 
     /// Whether pacing alone holds a packet back.
     fn waits_for_its_pace(&self) -> bool {
+        if let Some(rack) = &self.sender.rack {
+            return self.may_send_by_time(rack);
+        }
         match self.sender.recovery.active {
             false => self.may_send().is_some(),
             true => !self.rules.sack && self.may_send_new(),

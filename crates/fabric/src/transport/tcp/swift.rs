@@ -2,7 +2,7 @@
 
 use super::congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
 use super::parameters::WindowLimits;
-use super::rto::{Departures, Timer};
+use super::rto::{Departures, TimeOutRule, Timer};
 use crate::packet::LONGEST_TIMER;
 use crate::transport::Setup;
 use crate::transport::check_timer;
@@ -131,13 +131,16 @@ impl CongestionControl for Swift {
             initial_window: self.window.initial_window.get().into(),
             initial_ssthresh: f64::INFINITY,
             window_cap: self.window.cap(),
-            timer: Timer::estimated(self.min_rto, self.initial_rto, false),
+            timer: Timer::estimated(self.min_rto, self.initial_rto, false, TimeOutRule::Rfc6298),
             fast_retransmit: self.fast_retransmit.then(FastRetransmit::default),
             sack: self.sack,
             ack_delay: None,
             ecn: false,
             paced: true,
             handshake: false,
+            known_round_trip: false,
+            tick: None,
+            rack: None,
         }
     }
 
@@ -216,6 +219,7 @@ mod tests {
             snd_nxt: 100,
             repairing: false,
             cause: Some(sequence),
+            sample: None,
             rtt: Span::ZERO,
             now,
         }

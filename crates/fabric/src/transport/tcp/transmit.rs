@@ -1,6 +1,7 @@
 //! The state of a sender, and how one packet leaves it.
 
 use super::congestion::{CongestionControl, Rules, Window};
+use super::rack::Rack;
 use super::rto::RoundTrip;
 use crate::packet::{ECT, Packet};
 use crate::transport::scoreboard::Scoreboard;
@@ -32,6 +33,8 @@ pub(super) struct Sender<S> {
     /// Packets known to have arrived out of order.
     pub(super) sacked: Scoreboard,
     pub(super) trip: RoundTrip,
+    /// Of a flow that mends losses by time, while it lasts; the four above are not used then.
+    pub(super) rack: Option<Box<Rack>>,
     /// When the retransmission timer runs out.
     pub(super) rto_deadline: Time,
     /// Earliest time at which a paced packet may leave.
@@ -105,7 +108,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.rules.paced && self.outbox.now < self.sender.pacing_release
     }
 
-    /// Hands one packet to the host's port.
+    /// Sends one packet, and starts the timer if it is not running.
     #[inline]
     pub(super) fn emit(&mut self, sequence: u32) {
         let sender = &mut *self.sender;
@@ -117,16 +120,25 @@ impl<C: CongestionControl> Acting<'_, C> {
             sender.snd_max = sequence + 1;
             sender.trip.sent(sequence, now);
         }
-        let packet =
-            self.setup.data(self.flow, sequence, sender.snd_una + sender.sacked.len(), now);
+        if sender.rto_deadline == Time::NEVER {
+            sender.rto_deadline = self.rules.deadline(now, sender.trip.time_out(self.rules.timer));
+        }
+        let arrived = sender.snd_una + sender.sacked.len();
+        self.hand_over(sequence, arrived);
+    }
+
+    /// Hands one packet to the host's port, which has room; of its flow, `arrived` packets are known to
+    /// have arrived.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, sequence: u32, arrived: u32) {
+        let sender = &mut *self.sender;
+        let now = self.outbox.now;
+        let packet = self.setup.data(self.flow, sequence, arrived, now);
         self.control.sent(&mut sender.window, &mut sender.state, sequence, now);
         let marks = if self.rules.ecn { ECT } else { 0 };
         // Linux, too, gives a flow another label when its timer expires (`sk_rethink_txhash`).
         let echo = sender.tally.timeouts as u16;
         self.outbox.packets.push(Packet { marks, echo, ..packet });
-        if sender.rto_deadline == Time::NEVER {
-            sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
-        }
         if self.rules.paced {
             let from = self.setup.flows[self.flow as usize].from;
             let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
@@ -138,7 +150,9 @@ impl<C: CongestionControl> Acting<'_, C> {
     pub(super) fn restart_timer(&mut self) {
         let sender = &mut *self.sender;
         sender.rto_deadline = match sender.snd_max > sender.snd_una {
-            true => self.outbox.now + sender.trip.time_out(self.rules.timer),
+            true => {
+                self.rules.deadline(self.outbox.now, sender.trip.time_out(self.rules.timer))
+            }
             false => Time::NEVER,
         };
     }

@@ -1,6 +1,7 @@
 //! A single sender, for tests that follow it ACK by ACK: what it hears is said by the test, and
 //! what it sends at once is the answer. No time passes between ACKs but what is said.
 
+mod linux;
 mod new_reno;
 mod sack;
 
@@ -10,7 +11,7 @@ use super::transmit::Sender;
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::topology::{SingleSwitch, Topology};
-use crate::transport::{AckPriority, Outbox, Priority, Setup, Transport, Wake};
+use crate::transport::{AckPriority, End, Outbox, Priority, Setup, Transport, Wake};
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Rate, Span, Time};
 
@@ -90,6 +91,26 @@ impl<C: CongestionControl + Clone> Trace<C> {
             self.windowed.wake(wake, &mut self.outbox);
         }
         self.sent()
+    }
+
+    /// The next timer that was not put off runs out, whatever it is for.
+    pub(super) fn wakes(&mut self) -> Vec<u32> {
+        self.outbox.now = self.due();
+        let wake = Wake { at: self.outbox.now, flow: 0, end: End::Sender };
+        self.windowed.wake_alone(wake, &mut self.outbox);
+        self.sent()
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.outbox.now
+    }
+
+    pub(super) fn smoothed(&self) -> Span {
+        self.sender().trip.smoothed()
+    }
+
+    pub(super) fn timeouts(&self) -> u32 {
+        self.windowed.tally(0).timeouts
     }
 
     /// The window and its threshold: cwnd and ssthresh.
