@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._internal.errors import MeasurementError, reason
+from sojourn._internal.errors import InputError, MeasurementError, reason
 from sojourn._internal.files import whole
 from sojourn._internal.units import BYTES_PER_GB
 
@@ -52,7 +52,7 @@ def created(paths: Sequence[Path], size_bytes: int, say: Callable[[str], None]) 
             create(path, size_bytes, say)
             made.append(path)
         yield
-    except MeasurementError:
+    except InputError:
         for path in made:
             path.unlink(missing_ok=True)
         raise
