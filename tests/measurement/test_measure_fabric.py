@@ -30,6 +30,8 @@ from waiting import until
 
 pytestmark = pytest.mark.alone
 
+RACK = "scheme.transport.rack=true"
+
 
 @pytest.fixture
 def study(tmp_path):
@@ -62,6 +64,19 @@ def test_what_the_kernel_is_told():
     assert told.sysctls["ipv4/tcp_timestamps"] == 0
 
 
+def test_the_kernels_recovery_is_as_shipped_where_it_is_asked_for():
+    names = ("early_retrans", "frto", "reordering", "max_reordering")
+
+    def told(*settings):
+        return tuple(planned(*settings).sysctls[f"ipv4/tcp_{name}"] for name in names)
+
+    linux = "scheme.name=Linux CUBIC"
+    assert told() == (0, 2, 3, 3)
+    assert told(linux, "scheme.transport={ kind = 'cubic' }") == (3, 2, 3, 300)
+    assert told(linux, "scheme.transport={ kind = 'cubic', tail_loss_probe = false }")[0] == 0
+    assert told(linux, "scheme.transport={ kind = 'cubic', f_rto = false }")[1] == 0
+
+
 def test_timestamps_are_twelve_bytes_of_header():
     sizes = ("packets.payload=1448B", "packets.header=52B", "packets.ack=52B")
     told = planned(*sizes)
@@ -90,6 +105,8 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport.ack_delay=1ms"], ['ack_delay = "1ms"', "40ms"]),
         (["scheme.transport.fast_retransmit=false"], ["fast_retransmit = false"]),
         (["scheme.transport.limited_transmit=false"], ["limited_transmit = false"]),
+        ([RACK], ["prr = false", "true, as the kernel has it"]),
+        ([RACK, "scheme.transport.prr=true"], ['rto_rule = "rfc6298"', '"linux"']),
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow no other"]),

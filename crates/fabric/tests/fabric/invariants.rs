@@ -67,7 +67,15 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("dupthresh", &["1", "3", "8"]),
     ("limited_transmit", &["true", "false"]),
     ("abc_limit", &["none", "1", "2"]),
-    ("sack", &["true", "false"]),
+    ("sack", &["true", "true", "false"]),
+    ("rack", &["true", "false"]),
+    ("tail_loss_probe", &["true", "false"]),
+    ("prr", &["true", "false"]),
+    ("f_rto", &["true", "false"]),
+    ("hystart", &["true", "false"]),
+    ("rto_rule", &["rfc6298", "linux"]),
+    ("known_round_trip", &["true", "false"]),
+    ("clock_tick", &["none", "none", "100us"]),
     ("ack_delay", &["none", "10us", "300us"]),
     ("initial_alpha", &["0.0", "0.3", "1.0"]),
     ("base_target", &["1us", "20us"]),
@@ -324,7 +332,7 @@ proptest! {
     ) {
         prop_assume!(matches!(topology, Topology::SingleSwitch(_)));
         let mut lab = Lab { forwarding, ..Lab::new(topology, scheme) };
-        prop_assume!(!has_a_clock(&lab));
+        prop_assume!(!has_a_clock(&lab) && !has_times_of_its_own(&lab.scheme.transport));
         lab.hosts.overhead = NO_TIES;
         if setting(&lab.scheme.transport, "min_rto").is_some() {
             // An estimate is rounded; out of its reach, the floor is what counts.
@@ -394,9 +402,17 @@ fn slow_down(lab: &mut Lab) {
     lab.scheme.queue = QueueKind::read(&queue).expect("a queue");
 }
 
-/// Whether ports do something at times that depend on nothing but the seed: PIE's adjustments.
+/// Whether something happens at times that depend on nothing but the seed: PIE's adjustments, ticks of a host's
+/// clock.
 fn has_a_clock(lab: &Lab) -> bool {
     matches!(lab.scheme.queue, QueueKind::Pie(_))
+        || setting(&lab.scheme.transport, "clock_tick").is_some()
+}
+
+/// Whether timers have times of their own that nobody can set: Linux's two milliseconds.
+fn has_times_of_its_own(transport: &TransportKind) -> bool {
+    let Some(Value::Table(table)) = transport.write() else { return false };
+    table.get("rack") == Some(&Value::Bool(true))
 }
 
 /// Rates halved, times doubled.

@@ -68,6 +68,12 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("TCP+FQ-CoDel", &[("queue.target", "5us"), ("queue.flows", "4"), ("queue.buffer", "30KB")]),
     ("TCP+PIE", &[("queue.target", "5us"), ("queue.update", "5us"), ("queue.max_burst", "0s")]),
     ("TCP+PIE", &[("queue.delay", "departure-rate"), ("queue.max_burst", "0s")]),
+    ("Linux CUBIC", &[("queue.buffer", "30KB")]),
+    ("Linux CUBIC", &[("queue.buffer", "30KB"), ("balance", "spray")]),
+    ("Linux CUBIC", &[("transport.min_rto", "1ms"), ("transport.clock_tick", "none")]),
+    ("Linux Reno", &[("queue.buffer", "30KB"), ("transport.prr", "false")]),
+    ("Linux Reno", &[("queue.buffer", "15KB"), ("transport.tail_loss_probe", "false")]),
+    ("Linux DCTCP", &[("queue.threshold", "6KB"), ("transport.f_rto", "false")]),
 ];
 
 fn packet_scheme(name: &str, settings: &[(&str, &str)]) -> sojourn_fabric::PacketScheme {

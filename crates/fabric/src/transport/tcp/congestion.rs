@@ -2,6 +2,7 @@
 //! acknowledgements, marks and losses.
 
 use super::rto::Timer;
+use crate::packet::LONGEST_TIMER;
 use crate::transport::Setup;
 use sojourn_core::random::mix;
 use sojourn_core::{CodeFailed, Span, Time};
@@ -110,7 +111,8 @@ impl Rules {
             unit *= 8;
         }
         let due = (expires / unit + 1) * unit;
-        Time::ZERO + Span::from_ps(due.saturating_mul(tick.ps()))
+        let due = Time::ZERO + Span::from_ps(due.saturating_mul(tick.ps()));
+        due.min(now + span.max(LONGEST_TIMER))
     }
 }
 

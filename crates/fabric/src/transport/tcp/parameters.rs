@@ -100,9 +100,19 @@ impl Check for LinuxRecovery {
                 return Err(Refusal::of(&true, "false, or rack = true too").under(key));
             }
         }
-        self.clock_tick.map_or(Ok(()), |tick| check_timer("clock_tick", tick))
+        match self.clock_tick {
+            Some(tick) if !(SHORTEST_TICK..=LONGEST_TICK).contains(&tick) => {
+                let expected = format!("a time from {SHORTEST_TICK} to {LONGEST_TICK}, or none");
+                Err(Refusal::of(&tick, expected).under("clock_tick"))
+            }
+            _ => Ok(()),
+        }
     }
 }
+
+/// Clocks of 1 MHz to 10 Hz; kernels have 100 to 1000 Hz.
+const SHORTEST_TICK: Span = Span::from_us(1);
+const LONGEST_TICK: Span = Span::from_ms(100);
 
 impl Check for TcpOptions {
     fn check(&self) -> Result<(), Refusal> {

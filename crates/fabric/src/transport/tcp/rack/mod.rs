@@ -293,8 +293,11 @@ impl<C: CongestionControl> Acting<'_, C> {
             return;
         }
         let sender = &mut *self.sender;
+        // Slow start goes to its threshold and no further, however much has arrived at once.
+        let room = (sender.window.ssthresh - sender.window.cwnd).ceil();
+        let counted = if room > 0.0 { news.delivered.min(room as u32) } else { news.delivered };
         let acked = Acked {
-            cumulative: if news.advanced { news.delivered } else { 0 },
+            cumulative: if news.advanced { counted } else { 0 },
             arrived: news.delivered,
             marked: ack.marks & ECE != 0,
             snd_una: sender.snd_una,
