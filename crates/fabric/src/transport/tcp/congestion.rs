@@ -164,6 +164,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// Whole packets, at least one; what a sum of fractions lacks of one by rounding counts.
+    #[inline]
+    pub(super) fn whole(&self) -> u32 {
+        (self.cwnd + 1e-9).max(1.0) as u32
+    }
+
     /// Grows by one packet an ACK in slow start, then by one a round trip (RFC 5681, 3.1).
     #[inline]
     pub fn grow(&mut self) {
@@ -179,6 +185,7 @@ impl Window {
         self.cwnd += match self.cwnd < self.ssthresh {
             true if acked.repairing => 1.0,
             true => covered.min(limit.get().into()),
+            false if acked.whole => covered / f64::from(self.whole()),
             false => covered / self.cwnd,
         };
     }
@@ -225,6 +232,9 @@ pub struct Acked {
     /// The packet that caused the ACK, where that is known: out of order the ACK names it; in order it is
     /// the last of those now covered that were not known to have arrived.
     pub cause: Option<u32>,
+    /// Whether windows count whole packets, as Linux's do: one that grows by one a window has that after as many
+    /// ACKs as it had packets.
+    pub whole: bool,
     /// The round trip that the ACK measured, where losses are found by time.
     pub sample: Option<Span>,
     /// The smoothed round trip; zero before the first measurement.

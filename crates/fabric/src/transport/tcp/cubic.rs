@@ -205,6 +205,7 @@ mod tests {
             repairing: false,
             cause: None,
             sample: None,
+            whole: false,
             rtt: Span::from_ms(100),
             now: Time::ZERO + Span::from_ms(ms),
         }

@@ -88,6 +88,7 @@ mod tests {
             repairing,
             cause,
             sample: None,
+            whole: false,
             rtt,
             now,
         }

@@ -113,6 +113,7 @@ mod tests {
             repairing: false,
             cause: None,
             sample: Some(sample),
+            whole: true,
             rtt: Span::from_ms(10),
             now: Time::ZERO + Span::from_us(us),
         };
@@ -159,6 +160,7 @@ mod tests {
             repairing: false,
             cause: None,
             sample: None,
+            whole: true,
             rtt: Span::from_us(10),
             now: Time::ZERO + Span::from_ms(1),
         };

@@ -59,6 +59,7 @@ mod tests {
                 repairing,
                 cause,
                 sample,
+                whole: false,
                 rtt,
                 now,
             };

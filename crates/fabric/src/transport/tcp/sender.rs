@@ -264,6 +264,7 @@ impl<C: CongestionControl> Acting<'_, C> {
             repairing: sender.snd_una - cumulative < sender.recovery.recover,
             cause,
             sample: None,
+            whole: false,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
         };

@@ -220,6 +220,7 @@ mod tests {
             repairing: false,
             cause: Some(sequence),
             sample: None,
+            whole: false,
             rtt: Span::ZERO,
             now,
         }

@@ -308,6 +308,7 @@ impl<C: CongestionControl> Acting<'_, C> {
                 above => Some(ack.sequence + u32::from(above)),
             },
             sample: news.latest,
+            whole: true,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
         };
@@ -387,7 +388,7 @@ impl<C: CongestionControl> Acting<'_, C> {
 
     /// The window as Linux counts it, in whole packets.
     fn whole_window(&self) -> u32 {
-        self.sender.window.cwnd.max(1.0) as u32
+        self.sender.window.whole()
     }
 
     /// Begins to mend losses.
@@ -512,7 +513,7 @@ impl<C: CongestionControl> Acting<'_, C> {
             || (rack.stage == Stage::Loss && sender.consecutive_timeouts == 0);
         if shrinks {
             rack.prior = Some(sender.window);
-            let flight = sender.window.cwnd.max(1.0) as u32;
+            let flight = sender.window.whole();
             self.control.timed_out(&mut sender.window, &mut sender.state, flight, now);
         }
         sender.window.cwnd = f64::from(rack.packets.in_flight() + 1);
