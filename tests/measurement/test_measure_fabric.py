@@ -106,7 +106,7 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport.fast_retransmit=false"], ["fast_retransmit = false"]),
         (["scheme.transport.limited_transmit=false"], ["limited_transmit = false"]),
         ([RACK], ["prr = false", "true, as the kernel has it"]),
-        ([RACK, "scheme.transport.prr=true"], ['rto_rule = "rfc6298"', '"linux"']),
+        ([RACK, "scheme.transport.prr=true"], ['timeout_rule = "rfc6298"', '"linux"']),
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow no other"]),

@@ -56,7 +56,7 @@ _MECHANISMS: dict[str | None, dict[str, object]] = {
     "prr": {f"{_UNDER}prr": False},
     "f_rto": {f"{_UNDER}f_rto": False},
     "hystart": {f"{_UNDER}hystart": False},
-    "rto_rule": {f"{_UNDER}rto_rule": "rfc6298"},
+    "timeout_rule": {f"{_UNDER}timeout_rule": "rfc6298"},
     "known_round_trip": {f"{_UNDER}known_round_trip": False},
     "clock_tick": {f"{_UNDER}clock_tick": "none"},
 }

@@ -197,7 +197,7 @@ _EARLY_RETRANS, _F_RTO, _MAX_REORDERING = 3, 2, 300
 _WITH_RACK: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ("prr", lambda given: given is True, "true, as the kernel has it"),
     ("hystart", lambda given: given is True, "true, as the kernel's CUBIC has it"),
-    ("rto_rule", lambda given: given == "linux", '"linux", as the kernel has it'),
+    ("timeout_rule", lambda given: given == "linux", '"linux", as the kernel has it'),
     ("known_round_trip", lambda given: given is True, "true: the connections are open"),
     ("clock_tick", lambda given: given != "none", "a time: the kernel's timers run out at ticks"),
 )

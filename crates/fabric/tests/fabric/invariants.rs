@@ -73,7 +73,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("prr", &["true", "false"]),
     ("f_rto", &["true", "false"]),
     ("hystart", &["true", "false"]),
-    ("rto_rule", &["rfc6298", "linux"]),
+    ("timeout_rule", &["rfc6298", "linux"]),
     ("known_round_trip", &["true", "false"]),
     ("clock_tick", &["none", "none", "100us"]),
     ("ack_delay", &["none", "10us", "300us"]),

@@ -58,10 +58,14 @@ pub(super) fn known() -> Vec<PacketScheme> {
     Scheme::entries().iter().filter_map(|entry| PacketScheme::known(entry.name)).collect()
 }
 
-/// A known scheme with `value` for the setting `key` of one of its parts, if it has such a one.
+/// A known scheme with `value` for the setting `key` of one of its parts, if it has such a one. A host that finds
+/// losses by time cannot be without SACK.
 pub(super) fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value) -> PacketScheme {
     let mut table = scheme.write_table();
     let Some(Value::Table(settings)) = table.get_mut(part) else { unreachable!("a part") };
+    if key == "sack" && settings.get("rack") == Some(&Value::Bool(true)) {
+        return scheme;
+    }
     settings.set(key, value);
     match PacketScheme::read_table(&table) {
         Ok(changed) => changed,

@@ -81,7 +81,7 @@ parameters! {
         /// alone.
         pub f_rto: bool = false,
         /// How the time-out follows from the round trip.
-        pub rto_rule: TimeOutRule = TimeOutRule::Rfc6298,
+        pub timeout_rule: TimeOutRule = TimeOutRule::Rfc6298,
         /// Whether a flow knows the round trip of its idle path when it begins, as the handshake of its connection has
         /// measured it. Without it the first time-out is `initial_rto`, and no probe goes for a second.
         pub known_round_trip: bool = false,
@@ -148,7 +148,7 @@ impl TcpOptions {
                 tail_loss_probe: true,
                 prr: true,
                 f_rto: true,
-                rto_rule: TimeOutRule::Linux,
+                timeout_rule: TimeOutRule::Linux,
                 known_round_trip: true,
                 clock_tick: Some(Span::from_ms(4)),
             },
@@ -166,7 +166,7 @@ impl TcpOptions {
                 self.min_rto,
                 self.initial_rto,
                 self.handshake,
-                self.linux.rto_rule,
+                self.linux.timeout_rule,
             ),
             fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
                 dupthresh: self.dupthresh,
