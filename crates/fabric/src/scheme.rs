@@ -5,8 +5,8 @@ use crate::path::Balance;
 use crate::python::surround;
 use crate::queue::{CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind};
 use crate::transport::{
-    AckPriority, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
-    WindowLimits,
+    AckPriority, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions,
+    TransportKind, WindowLimits,
 };
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -269,7 +269,7 @@ impl PacketScheme {
             name: name.to_owned(),
             transport,
             queue,
-            balance: known.balance.clone(),
+            balance: known.balance,
             priority,
             ack_priority: AckPriority::Highest,
         })

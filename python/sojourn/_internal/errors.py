@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from sojourn._core import InputError
+from sojourn._core import InputError as InputError  # noqa: PLC0414 - others take it from here
 
 _LONGEST_LINE = 600
 

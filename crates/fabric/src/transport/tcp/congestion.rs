@@ -117,7 +117,6 @@ impl Rules {
 }
 
 /// How losses are found by time.
-#[expect(clippy::struct_excessive_bools, reason = "each is a mechanism with an RFC of its own")]
 #[derive(Clone, Copy, Debug)]
 pub struct RackRules {
     /// Packets that may arrive out of order before those below them are lost, while none was seen to overtake

@@ -126,7 +126,8 @@ mod tests {
         for (pause, ends) in [(1_000, true), (2_500, false)] {
             let mut hystart = HyStart::default();
             hystart.begin(1000, Time::ZERO);
-            let ended = (1..=10).find(|&n| ack(&mut hystart, n, u64::from(n) * pause, Span::from_ms(10)));
+            let ended =
+                (1..=10).find(|&n| ack(&mut hystart, n, u64::from(n) * pause, Span::from_ms(10)));
             assert_eq!(ended, ends.then_some(6), "5.5 ms have passed");
         }
     }

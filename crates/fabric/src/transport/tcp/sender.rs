@@ -5,7 +5,7 @@
 //! (RFC 5681, 6298); how losses are inferred and repaired is in `loss_recovery.rs`.
 
 use super::congestion::{Acked, CongestionControl, Rules, Window};
-use super::rack::Rack;
+use super::rack::flow::Rack;
 use super::receiver::Receiver;
 use super::rto::RoundTrip;
 use super::transmit::{Acting, Recovery, Sender};

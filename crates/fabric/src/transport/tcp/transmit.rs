@@ -1,7 +1,7 @@
 //! The state of a sender, and how one packet leaves it.
 
 use super::congestion::{CongestionControl, Rules, Window};
-use super::rack::Rack;
+use super::rack::flow::Rack;
 use super::rto::RoundTrip;
 use crate::packet::{ECT, Packet};
 use crate::transport::scoreboard::Scoreboard;
@@ -150,9 +150,7 @@ impl<C: CongestionControl> Acting<'_, C> {
     pub(super) fn restart_timer(&mut self) {
         let sender = &mut *self.sender;
         sender.rto_deadline = match sender.snd_max > sender.snd_una {
-            true => {
-                self.rules.deadline(self.outbox.now, sender.trip.time_out(self.rules.timer))
-            }
+            true => self.rules.deadline(self.outbox.now, sender.trip.time_out(self.rules.timer)),
             false => Time::NEVER,
         };
     }

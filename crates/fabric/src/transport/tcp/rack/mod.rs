@@ -4,228 +4,18 @@
 //! What Linux's source calls `tcp_ca_state` is a [`Stage`] here, and `high_seq` its `point`. ACKs say of one packet
 //! only that it arrived out of order (see `loss_recovery.rs`), and nothing of packets that came twice (DSACK).
 
+pub(super) mod flow;
 mod outstanding;
 
-use super::congestion::{Acked, CongestionControl, RackRules, Window};
-use super::transmit::Acting;
 use super::ECE;
+use super::congestion::{Acked, CongestionControl, RackRules};
+use super::transmit::Acting;
 use crate::packet::Packet;
-use outstanding::{Known, Outstanding};
+use flow::{Alarm, News, Probe, Rack, Reduction, Resend, Stage};
 use sojourn_core::{Span, Time};
 
 /// What Linux adds to the times of probes and of the timer for reordering (`TCP_TIMEOUT_MIN_US`).
 const SLACK: Span = Span::from_ms(2);
-
-/// Where a sender is in the repair of losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
-    /// All goes well.
-    Open,
-    /// Packets have arrived out of order.
-    Disorder,
-    /// The window shrinks, as a probe has mended a loss.
-    Reducing,
-    /// Losses are being mended.
-    Recovery,
-    /// The timer has run out.
-    Loss,
-}
-
-/// What the timer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Alarm {
-    Retransmission,
-    Probe,
-    Reordering,
-}
-
-/// A probe under way.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    /// One past the last packet sent until then.
-    until: u32,
-    /// Whether it was sent before.
-    again: bool,
-}
-
-/// What PRR counts since the window began to shrink.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reduction {
-    /// The window before, in packets.
-    prior: u32,
-    delivered: u32,
-    sent: u32,
-}
-
-/// The state of one flow.
-#[derive(Clone, Debug)]
-pub(super) struct Rack {
-    packets: Outstanding,
-    stage: Stage,
-    /// What was sent when the stage began: acknowledged, it ends.
-    point: u32,
-    /// The last departure of those whose packets have arrived (`RACK.xmit_ts`, `RACK.end_seq`).
-    latest: u32,
-    /// The round trip of the packet that arrived last.
-    round_trip: Span,
-    /// Whether a packet has arrived since losses were looked for.
-    fresh: bool,
-    min_rtt: Span,
-    /// One past the last packet known to have arrived out of order.
-    highest: u32,
-    /// Packets that may arrive out of order before those below them are lost.
-    dupthresh: u32,
-    /// Whether packets were seen to overtake each other.
-    reordered: bool,
-    alarm: Alarm,
-    probe: Option<Probe>,
-    reduction: Reduction,
-    /// The window before the timer ran out.
-    prior: Option<Window>,
-    /// Whether it is still open if the timer ran out too early.
-    f_rto: bool,
-}
-
-/// What one ACK says.
-#[derive(Clone, Copy, Debug, Default)]
-struct News {
-    /// Packets that have arrived.
-    delivered: u32,
-    /// Whether more is acknowledged than before.
-    advanced: bool,
-    /// Whether a packet has arrived out of order.
-    sacked: bool,
-    /// Whether one of them was sent before the stage began, and only once.
-    original: bool,
-    /// The round trip, if it says one: that of the first packet, and of the last.
-    sample: Option<Span>,
-    latest: Option<Span>,
-    /// Whether it has that from a packet out of order which left after the first one missing did.
-    overtakes: bool,
-}
-
-/// What goes again at the end of an ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Resend {
-    Nothing,
-    Lost,
-    /// New packets first, and what is lost if there are none.
-    New,
-}
-
-impl Rack {
-    /// Of a flow that has sent nothing and knows the round trip `min_rtt`, if any.
-    pub(super) fn new(rules: &RackRules, min_rtt: Option<Span>) -> Rack {
-        Rack {
-            packets: Outstanding::with_capacity(16),
-            stage: Stage::Open,
-            point: 0,
-            latest: 0,
-            round_trip: Span::ZERO,
-            fresh: false,
-            min_rtt: min_rtt.unwrap_or(Span::MAX),
-            highest: 0,
-            dupthresh: rules.dupthresh.get(),
-            reordered: false,
-            alarm: Alarm::Retransmission,
-            probe: None,
-            reduction: Reduction::default(),
-            prior: None,
-            f_rto: false,
-        }
-    }
-
-    /// Notes a round trip that the handshake has measured.
-    pub(super) fn connected(&mut self, round_trip: Span) {
-        self.min_rtt = self.min_rtt.min(round_trip);
-    }
-
-    /// Packets known to have arrived out of order.
-    pub(super) fn arrived(&self) -> u32 {
-        self.packets.arrived()
-    }
-
-    /// Notes that a packet has arrived (RFC 8985, 6.2, steps 1 and 2).
-    #[inline]
-    fn advance(&mut self, known: Known, now: Time) {
-        let round_trip = now - known.left;
-        // An answer that comes too soon is for an earlier departure.
-        if known.again && round_trip < self.min_rtt {
-            return;
-        }
-        self.fresh = true;
-        self.round_trip = round_trip;
-        self.latest = self.latest.max(known.departure);
-    }
-
-    /// Notes that `sequence`, sent once, has come after packets sent later (step 3).
-    fn overtaken(&mut self, sequence: u32, limit: u32) {
-        self.reordered = true;
-        self.dupthresh = self.dupthresh.max((self.highest - sequence).min(limit));
-    }
-
-    /// Takes in what an ACK says of packets.
-    #[inline]
-    fn hear(&mut self, ack: &Packet, snd_una: u32, now: Time, rules: &RackRules) -> News {
-        let mut news = News { advanced: ack.sequence > snd_una, ..News::default() };
-        let before = self.highest;
-        let mut beyond = None;
-        if ack.echo > 0 {
-            let sequence = ack.sequence + u32::from(ack.echo);
-            if let Some(known) = self.packets.arrives(sequence) {
-                news.sacked = true;
-                news.delivered += 1;
-                self.advance(known, now);
-                if !known.again {
-                    beyond = Some(now - known.left);
-                    news.original |= sequence < self.point;
-                    if sequence < before {
-                        self.overtaken(sequence, rules.max_reordering);
-                    }
-                }
-                self.highest = self.highest.max(sequence + 1);
-            }
-        }
-        let (mut sent_again, mut first, mut last) = (false, None, None);
-        for sequence in snd_una..ack.sequence {
-            let Some((known, is_news)) = self.packets.acknowledged() else { break };
-            sent_again |= known.again;
-            if !is_news {
-                continue;
-            }
-            news.delivered += 1;
-            self.advance(known, now);
-            if !known.again {
-                last = Some(now - known.left);
-                first = first.or(last);
-                news.original |= sequence < self.point;
-                if sequence < before {
-                    self.overtaken(sequence, rules.max_reordering);
-                }
-            }
-        }
-        let covered = first.filter(|_| !sent_again);
-        news.sample = covered.or(beyond);
-        news.latest = beyond.or(last.filter(|_| !sent_again));
-        if let (false, Some(sample)) = (news.advanced, beyond) {
-            let since = self.packets.head().map(|head| now - head.left);
-            news.overtakes = since.is_some_and(|since| sample > since);
-        }
-        if let Some(latest) = news.latest {
-            self.min_rtt = self.min_rtt.min(latest);
-        }
-        news
-    }
-
-    /// How long a packet may be late before it is lost (step 4).
-    fn patience(&self, smoothed: Span) -> Span {
-        let certain = self.stage >= Stage::Recovery || self.packets.arrived() >= self.dupthresh;
-        if !self.reordered && certain {
-            return Span::ZERO;
-        }
-        (self.min_rtt / 4).min(smoothed / 8)
-    }
-}
 
 impl<C: CongestionControl> Acting<'_, C> {
     /// The rules of [`Rack`].
@@ -672,7 +462,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         {
             if rack.packets.len() == 0 {
                 self.restart(rack);
-            } 
+            }
             self.emit_new_by_time(rack);
             sent = true;
         }

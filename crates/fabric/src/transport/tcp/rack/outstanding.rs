@@ -175,12 +175,7 @@ impl Outstanding {
     /// Believes lost what left before departure `latest`, whose packet has arrived, and more than `wait` ago (RFC
     /// 8985, 6.2, step 5). Whether one of these had been sent again, and how long the last of those that left
     /// before may still take.
-    pub(super) fn overtaken(
-        &mut self,
-        latest: u32,
-        wait: Span,
-        now: Time,
-    ) -> (bool, Option<Span>) {
+    pub(super) fn overtaken(&mut self, latest: u32, wait: Span, now: Time) -> (bool, Option<Span>) {
         let (mut again, mut rest, mut place) = (false, None, 0);
         while let Some(&(departure, sequence)) = self.order.get(place) {
             let place_in = sequence.checked_sub(self.first);
