@@ -49,12 +49,13 @@ pub trait CongestionControl: Debug {
         }
     }
 
-    /// Reacts to a loss inferred from duplicate ACKs while `flight` packets were unacknowledged.
+    /// Reacts to a loss inferred from ACKs while `flight` packets were unacknowledged; where losses are found by
+    /// time, `flight` is the window, as in Linux.
     fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.lost(flight);
     }
 
-    /// Reacts to a time-out while `flight` packets were unacknowledged.
+    /// Reacts to a time-out while `flight` packets, or the window, were unacknowledged.
     fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.timed_out(flight);
     }
