@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHARE = 4
-# That of cargo's properties, so that one number repeats a whole run.
+# Cargo's properties take the same seed, so that one number repeats a whole run.
 SEED = os.environ.get("PROPTEST_RNG_SEED", "1")
 
 

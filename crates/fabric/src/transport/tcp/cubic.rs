@@ -10,7 +10,7 @@ use sojourn_core::{Span, Time, parameters};
 parameters! {
     /// CUBIC (RFC 9438): after a loss the window first grows back quickly to where it was, stays
     /// there for a while, and then looks for more, by a cube of the time since, whatever the round
-    /// trip; and never more slowly than Reno would. Slow start is that of RFC 5681, or HyStart's. Not
+    /// trip; and never more slowly than Reno would. Slow start is RFC 5681's, or HyStart's. Not
     /// modelled: HyStart++, spurious losses (section 4.9), ECN.
     pub struct Cubic: "cubic" {
         /// The window within its limits.

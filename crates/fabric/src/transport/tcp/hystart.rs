@@ -24,8 +24,9 @@ pub(super) struct HyStart {
     began: Time,
     /// The last ACK of the train since then.
     train: Time,
-    /// The least round trip, and that of this round.
+    /// The flow's least round trip.
     least: Span,
+    /// The least round trip of this round.
     least_of_round: Span,
     samples: u8,
     /// Whether slow start was ended.

@@ -74,7 +74,7 @@ parameters! {
         /// Whether a probe goes two round trips after the last packet, so that the loss of the last packets of a
         /// flight is found without a time-out (RFC 8985 section 7). With `rack` alone.
         pub tail_loss_probe: bool = false,
-        /// Whether the window shrinks with what arrives while losses are mended (PRR, RFC 6937), else at once. With
+        /// Whether the window shrinks with what arrives while losses are repaired (PRR, RFC 6937), else at once. With
         /// `rack` alone.
         pub prr: bool = false,
         /// Whether a time-out that came too early is found out and taken back (F-RTO, RFC 5682). With `rack`

@@ -33,7 +33,7 @@ pub(super) struct Sender<S> {
     /// Packets known to have arrived out of order.
     pub(super) sacked: Scoreboard,
     pub(super) trip: RoundTrip,
-    /// Of a flow that mends losses by time, while it lasts; the four above are not used then.
+    /// Of a flow that repairs losses by time, while it lasts; the four above are not used then.
     pub(super) rack: Option<Box<Rack>>,
     /// When the retransmission timer runs out.
     pub(super) rto_deadline: Time,

@@ -1,4 +1,4 @@
-//! What a sender that mends losses by time keeps of one flow, and what an ACK says to it.
+//! What a sender that repairs losses by time keeps of one flow, and what an ACK says to it.
 
 use super::outstanding::{Known, Outstanding};
 use crate::packet::Packet;
@@ -12,9 +12,9 @@ pub(super) enum Stage {
     Open,
     /// Packets have arrived out of order.
     Disorder,
-    /// The window shrinks, as a probe has mended a loss.
+    /// The window shrinks: a probe has repaired a loss.
     Reducing,
-    /// Losses are being mended.
+    /// Losses are being repaired.
     Recovery,
     /// The timer has run out.
     Loss,
@@ -87,8 +87,9 @@ pub(super) struct News {
     pub(super) sacked: bool,
     /// Whether one of them was sent before the stage began, and only once.
     pub(super) original: bool,
-    /// The round trip, if it says one: that of the first packet, and of the last.
+    /// The round trip of the first packet acknowledged, if the ACK measures one.
     pub(super) sample: Option<Span>,
+    /// The round trip of the last one.
     pub(super) latest: Option<Span>,
     /// Whether it has that from a packet out of order which left after the first one missing did.
     pub(super) overtakes: bool,

@@ -1,4 +1,4 @@
-//! Losses as Linux finds and mends them: by time, with RACK and its probes (RFC 8985), PRR (RFC 6937) and F-RTO
+//! Losses as Linux finds and repairs them: by time, with RACK and its probes (RFC 8985), PRR (RFC 6937) and F-RTO
 //! (RFC 5682).
 //!
 //! What Linux's source calls `tcp_ca_state` is a [`Stage`] here, and `high_seq` its `point`. ACKs say of one packet
@@ -23,10 +23,10 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.rules.rack.as_ref().expect("a sender with this state has its rules")
     }
 
-    /// Calls `act` with the state of a sender that mends losses by time; it is gone when the flow ends.
+    /// Calls `act` with the state of a sender that repairs losses by time; it is gone when the flow ends.
     #[inline]
     pub(super) fn by_time(&mut self, act: impl FnOnce(&mut Self, &mut Rack)) {
-        let mut rack = self.sender.rack.take().expect("a sender that mends losses by time");
+        let mut rack = self.sender.rack.take().expect("a sender that repairs losses by time");
         act(self, &mut rack);
         if self.sender.snd_una < self.sender.end {
             self.sender.rack = Some(rack);
@@ -181,7 +181,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.sender.window.whole()
     }
 
-    /// Begins to mend losses.
+    /// Starts to repair losses.
     fn recover_by_time(&mut self, rack: &mut Rack) {
         if rack.stage != Stage::Reducing {
             self.begin_reduction(rack);
@@ -336,7 +336,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.rearm(rack);
     }
 
-    /// Ends a probe at its answer (RFC 8985, 7.4): if it has mended a loss, the window shrinks.
+    /// Ends a probe at its answer (RFC 8985, 7.4): if it has repaired a loss, the window shrinks.
     #[inline]
     fn probe_answered(&mut self, rack: &mut Rack, sequence: u32, news: News) {
         let Some(probe) = rack.probe.filter(|probe| sequence >= probe.until) else { return };
@@ -396,7 +396,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         true
     }
 
-    /// Starts the retransmission timer anew.
+    /// Starts the retransmission timer again.
     fn restart(&mut self, rack: &mut Rack) {
         rack.alarm = Alarm::Retransmission;
         let time_out = self.sender.trip.time_out(self.rules.timer);
