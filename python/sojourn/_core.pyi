@@ -732,6 +732,11 @@ class AckFields:
     rtt: int
     delay: int
     now: int
+    in_flight: int
+    delivered: int
+    delivered_before: int
+    delivery_rate: int
+    limited: bool
 
 @disjoint_base
 class WindowFields:
@@ -739,6 +744,7 @@ class WindowFields:
 
     cwnd: float
     ssthresh: float
+    timer: int
 
 @disjoint_base
 class PacketFields:
@@ -771,14 +777,23 @@ class Flow:
     Attributes:
         hops: switches on its path.
         bytes: its size.
+        payload: bytes that a full packet carries.
         rate: the rate of its host's link, in bits a second.
     """
 
-    def __new__(cls, *, hops: int = 1, bytes: int = 1, rate: int = 10_000_000_000) -> Flow:  # noqa: A002
+    def __new__(
+        cls,
+        *,
+        hops: int = 1,
+        bytes: int = 1,  # noqa: A002
+        payload: int = 1460,
+        rate: int = 10_000_000_000,
+    ) -> Flow:
         """A flow by hand, to try a class without a simulation."""
 
     hops: int
     bytes: int
+    payload: int
     rate: int
 
 def cbrt(x: float, /) -> float:

@@ -55,7 +55,7 @@ def check(
     layout = compiled.record
     record = layout.pack(values)
     arguments = CALLED["acked"].arguments.pack({"cumulative": number})
-    flow = new(definition, {})(0.0, 0.0, 0)
+    flow = new(definition, {})(0.0, 0.0, 0, 0)
     for name, value in values.items():
         setattr(flow, name, value)
     expected = None

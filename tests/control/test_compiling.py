@@ -74,7 +74,7 @@ def gentle(tmp_path: Path) -> Definition:
 def test_the_record_is_the_window_and_the_fields_in_their_order(gentle: Definition) -> None:
     values = {"backoff": 0.5, "target": 7, "eager": True, "_calm": -1, "_hops": 3}
     template = compile(gentle).template(values)
-    assert template == struct.pack("=ddq d q ?7x qqq", 0.0, 0.0, 0, 0.5, 7, True, -1, 3, 0)
+    assert template == struct.pack("=ddqq d q ?7x qqq", 0.0, 0.0, 0, 0, 0.5, 7, True, -1, 3, 0)
 
 
 def test_each_hook_gets_its_arguments(gentle: Definition) -> None:
@@ -158,11 +158,11 @@ def test_without_numba_the_message_says_what_to_install(
 EXAMPLES = Path(examples.__file__).parent
 
 
-@pytest.mark.parametrize("name", ["new_reno", "dctcp", "cubic", "swift"])
+@pytest.mark.parametrize("name", ["new_reno", "dctcp", "cubic", "swift", "bbr"])
 def test_an_example_compiled_goes_as_it_goes_plain(name: str) -> None:
     definition = load(str(EXAMPLES / f"{name}.py"))
     compiled, draws = compile(definition), random.Random(1)
-    flow = new(definition, {})(10.0, 50.0, 2)
+    flow = new(definition, {})(10.0, 50.0, 0, 2)
     values = {name: getattr(flow, name) for name, _ in compiled.record.fields}
     record = compiled.record.pack(values)
     hooks = list(compiled.addresses)
@@ -198,6 +198,12 @@ def arguments_of(hook: str, number: int, draws: random.Random) -> dict[str, int]
         "now": now,
         "hops": 5,
         "bytes": 10**6,
+        "payload": 1460,
+        "in_flight": draws.randint(0, 20),
+        "delivered": number * 1460,
+        "delivered_before": max(number - 10, 0) * 1460,
+        "delivery_rate": draws.randint(0, 10**9),
+        "limited": draws.random() < 0.1,
         "rate": 10**10,
         "wire": 1200000,
     }
@@ -288,5 +294,5 @@ class Speaking(Control):
     compiled = compile(definition)
     arguments = CALLED["acked"].arguments.pack({"now": 7, "marked": True})
     compiled_call(compiled, "acked", compiled.record.pack({"cwnd": 0.1}), arguments)
-    new(definition, {})(0.1, 1.0, 0).acked(CALLED["acked"].arguments.unpack(arguments))
+    new(definition, {})(0.1, 1.0, 0, 0).acked(CALLED["acked"].arguments.unpack(arguments))
     assert capfd.readouterr().out == "window 0.1 7 True\n" * 2

@@ -16,8 +16,8 @@ MS = 10**9
 
 def flow_of(name, cwnd, ssthresh, abc_limit=0, hops=5, **values):
     """A flow of an example's class that has started, over five switches."""
-    flow = new(load(str(EXAMPLES / f"{name}.py")), values)(cwnd, ssthresh, abc_limit)
-    flow.start(SimpleNamespace(hops=hops, bytes=10**6, rate=10**10))
+    flow = new(load(str(EXAMPLES / f"{name}.py")), values)(cwnd, ssthresh, 0, abc_limit)
+    flow.start(SimpleNamespace(hops=hops, bytes=10**6, payload=1460, rate=10**10))
     return flow
 
 
@@ -37,7 +37,7 @@ def test_what_is_written_into_a_class_changes_no_number(name):
     exec(file.read_text(), as_it_stands)  # noqa: S102
     for limit in (0, 2):
         own = as_it_stands[found.name](cwnd=4.0, ssthresh=20.0, abc_limit=limit)
-        flows = own, new(found, {})(4.0, 20.0, limit)
+        flows = own, new(found, {})(4.0, 20.0, 0, limit)
         draw = random.Random(limit)
         for turn in range(2000):
             now, kind = turn * 3 * US, draw.random()

@@ -67,7 +67,7 @@ def test_methods_become_functions_with_the_users_lines(folder):
 def test_an_object_has_its_values_and_no_other_names(folder):
     found = folder(GENTLE)
     make = new(found, {"backoff": 0.5, "target": 7})
-    flow, other = make(10.0, math.inf, 0), make(4.0, 2.0, 2)
+    flow, other = make(10.0, math.inf, 0, 0), make(4.0, 2.0, 0, 2)
     assert (flow.cwnd, flow.ssthresh, flow.abc_limit) == (10.0, math.inf, 0)
     assert (flow.backoff, flow.target, flow.most, flow._calm) == (0.5, 7, 3, 0)
     flow.acked(ack(marked=True, snd_nxt=5))
@@ -97,7 +97,7 @@ def test_a_value_that_does_not_fit_is_refused(folder, values, message):
 
 
 def test_a_whole_number_fits_a_float(folder):
-    value = new(folder(GENTLE), {"backoff": 1})(1.0, 1.0, 0).backoff
+    value = new(folder(GENTLE), {"backoff": 1})(1.0, 1.0, 0, 0).backoff
     assert (value, type(value)) == (1.0, float)
 
 
@@ -140,7 +140,7 @@ class B(A):
     assert found.entry == {"lost": "A_lost"}
     assert list(found.functions) == ["A_cut", "B_cut", "A_lost"]
     assert ast.unparse(found.functions["A_lost"]).endswith("B_cut(self, flight)")
-    flow = new(found, {})(10.0, 5.0, 0)
+    flow = new(found, {})(10.0, 5.0, 0, 0)
     flow.lost(8, 0)
     assert (flow.cwnd, flow._cuts) == (2.0, 1)
     assert [field.default for field in found.fields] == [0.25, 0]
@@ -247,7 +247,7 @@ class A(Control):
 
 def test_all_that_may_be_written_loads_and_runs(folder, capsys):
     found = folder(ALLOWED)
-    flow = new(found, {})(10.0, 5.0, 0)
+    flow = new(found, {})(10.0, 5.0, 0, 0)
     flow.start(SimpleNamespace(hops=5, bytes=1000, rate=80))
     assert (flow._sum, flow._mean) == (1005, 10.0)
     flow.acked(ack())
@@ -309,7 +309,7 @@ class A(Control):
 """
     found = folder(text)
     with pytest.raises(ZeroDivisionError) as raised:
-        new(found, {})(1.0, 1.0, 0).acked(ack())
+        new(found, {})(1.0, 1.0, 0, 0).acked(ack())
     assert explain_error(raised.value, found).split("\n") == [
         "my_cc.py:8: ZeroDivisionError: float division by zero",
         '  File "my_cc.py", line 6, in acked',
@@ -321,7 +321,7 @@ class A(Control):
 
 def test_a_mistyped_name_is_shown_with_the_nearest(folder):
     found = folder(GENTLE)
-    flow = new(found, {})(1.0, 1.0, 0)
+    flow = new(found, {})(1.0, 1.0, 0, 0)
     with pytest.raises(AttributeError) as read:
         flow.backof  # noqa: B018
     assert explain_error(read.value, found) == (

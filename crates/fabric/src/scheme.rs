@@ -5,7 +5,7 @@ use crate::path::Balance;
 use crate::python::surround;
 use crate::queue::{CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind};
 use crate::transport::{
-    AckPriority, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions,
+    AckPriority, Bbr, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions,
     TransportKind, WindowLimits,
 };
 use sojourn_core::parameters::{
@@ -206,6 +206,16 @@ const KNOWN: &[Known] = &[
         make: || {
             let reno = NewReno { options: TcpOptions::linux(), ..defaults() };
             (TransportKind::NewReno(reno), drop_tail(), Priority::None(defaults()))
+        },
+        balance: Balance::Ecmp,
+    },
+    Known {
+        name: "Linux BBR",
+        summary: "BBR, version 1, on a host with Linux: it sends at the rate that the path delivers, whatever is lost; \
+                  else as Linux CUBIC.",
+        make: || {
+            let bbr = Bbr { options: TcpOptions::linux(), ..defaults() };
+            (TransportKind::Bbr(bbr), drop_tail(), Priority::None(defaults()))
         },
         balance: Balance::Ecmp,
     },

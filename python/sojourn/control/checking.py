@@ -28,9 +28,25 @@ def check(tree: ast.Module, file: str) -> Outline:
     """
     outline = read_outline(tree, file)
     _refuse_misspelt_hooks(outline)
+    _refuse_unheard_timers(outline)
     _infer(outline)
     refuse_recursion(outline)
     return outline
+
+
+def _refuse_unheard_timers(outline: Outline) -> None:
+    """Refuse to set a timer in a class without the hook that it calls."""
+    for of_class in outline.classes.values():
+        own = [*of_class.line_of_bases()][:-1]
+        if any("timer_ran_out" in step.methods for step in own):
+            continue
+        for node in (
+            node for method in of_class.methods.values() for node in ast.walk(method.node)
+        ):
+            match node:
+                case ast.Attribute(ctx=ast.Store(), value=ast.Name(id="self"), attr="timer"):
+                    text = f"nothing hears this timer: write {of_class.name}.timer_ran_out"
+                    raise at(outline.file, node, text)
 
 
 def _infer(outline: Outline) -> None:

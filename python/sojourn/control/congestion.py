@@ -30,6 +30,16 @@ class Ack(AckFields):
     "Round trip of the packet that caused the ACK, in picoseconds; 0 where it is not known."
     now: int
     "The time in picoseconds."
+    in_flight: int
+    "Packets in the network after the ACK, as far as is known."
+    delivered: int
+    "Bytes of the flow known to have arrived."
+    delivered_before: int
+    "The same when the packet left that arrived last: a round trip ago."
+    delivery_rate: int
+    "Bits per second that arrived since then; 0 where no rate could be taken."
+    limited: bool
+    "Whether the flow had no more to send in that time: the path may have more than this rate."
 
     def __init__(
         self,
@@ -43,11 +53,18 @@ class Ack(AckFields):
         rtt: int = 0,
         delay: int = 0,
         now: int = 0,
+        in_flight: int = 0,
+        delivered: int = 0,
+        delivered_before: int = 0,
+        delivery_rate: int = 0,
+        limited: bool = False,
     ) -> None:
         """An ACK by hand, to try a class without a simulation."""
         self.cumulative, self.arrived, self.marked = cumulative, arrived, marked
         self.snd_una, self.snd_nxt, self.repairing = snd_una, snd_nxt, repairing
-        self.rtt, self.delay, self.now = rtt, delay, now
+        self.rtt, self.delay, self.now, self.in_flight = rtt, delay, now, in_flight
+        self.delivered, self.delivered_before = delivered, delivered_before
+        self.delivery_rate, self.limited = delivery_rate, limited
 
 
 class Flow(Protocol):
@@ -57,6 +74,8 @@ class Flow(Protocol):
     "Switches on its path."
     bytes: int
     "Its size."
+    payload: int
+    "Bytes that a full packet carries."
     rate: int
     "Rate of the sending host's link, in bits per second."
 
@@ -65,13 +84,16 @@ class Control(WindowFields, metaclass=FieldsToSlots):
     """Congestion control of one flow: by default that of NewReno (RFC 5681, 6582).
 
     A hook that a class does not write does what stands here. Times are whole picoseconds. The
-    engine keeps the window within the limits of the study, and calls no `acked` during a recovery.
+    engine keeps the window within the limits of the study. While losses are repaired it calls
+    `recovering` in place of `acked`.
     """
 
     cwnd: float = 1.0
     "Packets that may be unacknowledged (RFC 5681, section 2)."
     ssthresh: float = inf
     "Slow start up to this window in packets, congestion avoidance from it on."
+    timer: int = 0
+    "The time at which `timer_ran_out` is called, in picoseconds: after now, or 0 for never."
     abc_limit: int = 0
     "L of RFC 3465 (section 2.3) in packets, as the study has it; 0 for none. Read only."
 
@@ -94,6 +116,13 @@ class Control(WindowFields, metaclass=FieldsToSlots):
         if ack.cumulative > 0:
             self.grow(ack)
 
+    def recovering(self, ack: Ack) -> None:
+        """React to an ACK while losses are repaired, after `lost` and before the next `acked`.
+
+        A class that has this hook decides the window in a recovery too. Without it that shrinks as
+        the study has it: by `lost` at once, or with `tcp.prr` as packets arrive.
+        """
+
     def lost(self, flight: int, now: int) -> None:  # noqa: ARG002
         """React to a loss found by duplicate ACKs while `flight` packets were unacknowledged."""
         self.halve(flight)
@@ -106,6 +135,9 @@ class Control(WindowFields, metaclass=FieldsToSlots):
 
     def sent(self, sequence: int, now: int) -> None:
         """Note that packet `sequence` leaves."""
+
+    def timer_ran_out(self, now: int) -> None:
+        """React to `timer`, which is 0 again. A hook that sets it anew is called again."""
 
     def gap(self, wire: int) -> int:
         """Time from a packet to the next of a paced flow, in picoseconds.

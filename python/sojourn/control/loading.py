@@ -7,7 +7,7 @@ import hashlib
 import stat
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,10 +68,10 @@ class Definition:
     entry: Mapping[str, str]
     constants: Mapping[str, float | int | bool]
 
-    def reads_delay(self) -> bool:
-        """Whether a hook reads `ack.delay`, for which the engine has to remember departures."""
+    def reads(self, names: Collection[str]) -> bool:
+        """Whether a hook reads one of these attributes, which cost the engine memory or time."""
         nodes = (node for function in self.functions.values() for node in ast.walk(function))
-        return any(isinstance(node, ast.Attribute) and node.attr == "delay" for node in nodes)
+        return any(isinstance(node, ast.Attribute) and node.attr in names for node in nodes)
 
     def parameters(self) -> tuple[Field, ...]:
         """The fields that a study may set."""
@@ -145,7 +145,8 @@ def new(
 ) -> Callable[..., Control | Queue]:
     """What makes a new object from what it has from the engine.
 
-    That is of a flow `cwnd`, `ssthresh` and `abc_limit`, of a port its stream of random numbers.
+    That is of a flow `cwnd`, `ssthresh`, `timer` and `abc_limit`, of a port its stream of random
+    numbers.
 
     Args:
         definition: the class.

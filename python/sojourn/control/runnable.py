@@ -1,6 +1,6 @@
 """A user's class as the engine calls it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,9 +39,9 @@ class Runnable:
         """What its hooks get: an ACK, or a packet."""
         return _MESSAGES[self.base]
 
-    def reads_delay(self) -> bool:
-        """Whether a hook reads `ack.delay`."""
-        return self.definition.reads_delay()
+    def reads(self, names: Sequence[str]) -> bool:
+        """Whether a hook reads one of these attributes of an ACK."""
+        return self.definition.reads(names)
 
     def new(self, values: Mapping[str, float | int | bool]) -> Callable[..., Control | Queue]:
         """What makes a new object; see `loading.new`."""

@@ -10,7 +10,7 @@ from sojourn.control.calls import Calls
 from sojourn.control.expressions import Scope, Typed, cast
 from sojourn.control.outline import Function, Outline
 from sojourn.control.signatures import Kinds, annotation_kind, unfit
-from sojourn.control.vocabulary import ERRORS, READ_ONLY, RESERVED, Kind
+from sojourn.control.vocabulary import ERRORS, READ_ONLY, RESERVED, SHARED, Kind
 
 _REFUSED: dict[str, str] = {
     "Try": "try cannot be compiled: test before",
@@ -169,7 +169,7 @@ class _Statements(Calls):
                 self.scope.field_kind(target)
                 if name == READ_ONLY:
                     raise self._refused(target, f"{name!r} is the study's: read it only")
-                if name not in ("cwnd", "ssthresh") and self.scope.fields[name].is_parameter:
+                if name not in SHARED and self.scope.fields[name].is_parameter:
                     text = f"{name!r} is a parameter, constant in a run: keep '_{name}' beside it"
                     raise self._refused(target, text)
             case ast.Attribute(value=ast.Name(id=of)):

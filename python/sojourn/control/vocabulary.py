@@ -65,7 +65,9 @@ ATTRIBUTES: Mapping[Kind, Mapping[str, Kind]] = {
 """What can be read of an Ack, a Flow and a Packet."""
 
 HOOKS: Mapping[str, tuple[str, ...]] = {
-    "Control": ("start", "acked", "lost", "timed_out", "sent", "gap"),
+    "Control": (
+        *("start", "acked", "recovering", "lost", "timed_out", "sent", "gap", "timer_ran_out"),
+    ),
     "Queue": ("start", "enqueue", "dequeue"),
 }
 """The classes that those of users are derived from, and the hooks of each."""
@@ -74,6 +76,9 @@ DRAWS: Mapping[str, str] = {"uniform": "draw_uniform", "below": "draw_below"}
 """Methods of Queue that draw random numbers, and the functions of the engine that they call."""
 
 READ_ONLY = "abc_limit"
+
+SHARED = ("cwnd", "ssthresh", "timer")
+"""Fields of a Control that the engine reads after each hook."""
 
 MATH: Mapping[str, Kind] = {
     **dict.fromkeys(("sqrt", "fabs", "copysign"), Kind.FLOAT),

@@ -17,9 +17,9 @@ pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
 pub use tcp::{
-    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, LinuxRecovery, MinTcp,
-    NewReno, PythonControl, PythonTransport, RackRules, Rules, Swift, TcpOptions, TimeOutRule,
-    Timer, Window, WindowLimits, Windowed, cube_root,
+    Acked, Bbr, CongestionControl, Cubic, Dctcp, Delivery, FastRetransmit, LineRate, LinuxRecovery,
+    MinTcp, NewReno, PythonControl, PythonTransport, RackRules, Rules, Swift, TcpOptions,
+    TimeOutRule, Timer, Window, WindowLimits, Windowed, cube_root,
 };
 
 use crate::flow::{Flow, Packets};
@@ -115,6 +115,7 @@ transports! {
     Ndp(Ndp),
     Swift(Swift),
     Cubic(Cubic),
+    Bbr(Bbr),
     Python(PythonTransport),
 }
 

@@ -8,29 +8,33 @@ use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use sojourn_core::{CodeFailed, Span, Time};
 use sojourn_fabric::python::{Begin, Controller, ControllerClass, Hooks};
-use sojourn_fabric::transport::{Acked, Window};
+use sojourn_fabric::transport::{Acked, Delivery, Window};
 use std::ffi::CStr;
 use std::sync::Arc;
 
 /// The hooks of a class, and the place of each.
-const HOOKS: [&str; 6] = ["start", "acked", "lost", "timed_out", "sent", "gap"];
+const HOOKS: [&str; 8] =
+    ["start", "acked", "lost", "timed_out", "sent", "gap", "recovering", "timer_ran_out"];
 const START: usize = 0;
 const ACKED: usize = 1;
 const LOST: usize = 2;
 const TIMED_OUT: usize = 3;
 const SENT: usize = 4;
 const GAP: usize = 5;
+const RECOVERING: usize = 6;
+const TIMER_RAN_OUT: usize = 7;
 
 /// The fields of a controller that the engine shares with it.
-pub(super) const WINDOW: [&CStr; 2] = [c"cwnd", c"ssthresh"];
+pub(super) const WINDOW: [&CStr; 3] = [c"cwnd", c"ssthresh", c"timer"];
 
-/// The place of the window in a record, and of the limit of appropriate byte counting.
+/// The place of the window in a record, of the timer, and of the limit of appropriate byte counting.
 const CWND: usize = 0;
 const SSTHRESH: usize = 1;
-const ABC_LIMIT: usize = 2;
+const TIMER: usize = 2;
+const ABC_LIMIT: usize = 3;
 
 /// The fields of an ACK, in the order of [`ack`].
-pub(super) const ACK_FIELDS: [&CStr; 9] = [
+pub(super) const ACK_FIELDS: [&CStr; 14] = [
     c"cumulative",
     c"arrived",
     c"marked",
@@ -40,7 +44,16 @@ pub(super) const ACK_FIELDS: [&CStr; 9] = [
     c"rtt",
     c"delay",
     c"now",
+    c"in_flight",
+    c"delivered",
+    c"delivered_before",
+    c"delivery_rate",
+    c"limited",
 ];
+
+/// The fields of an ACK for which the engine remembers departures, and those for which deliveries.
+const DELAY: [&str; 1] = ["delay"];
+const DELIVERY: [&str; 4] = ["delivered", "delivered_before", "delivery_rate", "limited"];
 
 /// The largest window, in packets.
 const LARGEST_WINDOW: f64 = 2_147_483_648.0;
@@ -61,7 +74,10 @@ pub(super) fn controller(
         timed_out: definition.has(HOOKS[TIMED_OUT]),
         sent: definition.has(HOOKS[SENT]),
         gap: definition.has(HOOKS[GAP]),
-        reads_delay: definition.object.bind(py).call_method0("reads_delay")?.extract()?,
+        recovering: definition.has(HOOKS[RECOVERING]),
+        timer_ran_out: definition.has(HOOKS[TIMER_RAN_OUT]),
+        reads_delay: definition.object.bind(py).call_method1("reads", (DELAY,))?.extract()?,
+        reads_delivery: definition.object.bind(py).call_method1("reads", (DELIVERY,))?.extract()?,
     };
     let code = match compiled {
         false => Code::Plain(Plain::new(py, &class, HOOKS, "WindowFields", "AckFields")?),
@@ -78,9 +94,10 @@ impl ControllerClass for ReadyControl {
     fn start(&self, begin: &Begin, window: &mut Window) -> Result<Box<dyn Controller>, CodeFailed> {
         match &self.code {
             Code::Plain(class) => Python::attach(|py| {
-                let arguments = (window.cwnd, window.ssthresh, begin.abc_limit);
+                let arguments = (window.cwnd, window.ssthresh, 0, begin.abc_limit);
                 let object = class.object(py, arguments)?;
-                let mut flow = PlainFlow { class: class.clone(), object, known: *window };
+                let mut flow =
+                    PlainFlow { class: class.clone(), object, known: *window, timer: None };
                 if class.has(START) {
                     let begin = Bound::new(py, Flow::of(begin)).expect("memory for an object");
                     flow.call(py, START, &[begin.as_any()], window)?;
@@ -88,11 +105,12 @@ impl ControllerClass for ReadyControl {
                 Ok(Box::new(flow) as Box<dyn Controller>)
             }),
             Code::Compiled(machine) => {
-                let mut flow = CompiledFlow(Record::new(machine)?);
-                flow.0.words()[ABC_LIMIT] = begin.abc_limit.into();
-                if flow.0.has(START) {
-                    let Flow { hops, bytes, rate } = Flow::of(begin);
-                    flow.call(START, &mut [hops.into(), bytes as i64, rate as i64], window)?;
+                let mut flow = CompiledFlow { record: Record::new(machine)?, timer: None };
+                flow.record.words()[ABC_LIMIT] = begin.abc_limit.into();
+                if flow.record.has(START) {
+                    let Flow { hops, bytes, payload, rate } = Flow::of(begin);
+                    let (bytes, payload, rate) = (bytes as i64, payload as i64, rate as i64);
+                    flow.call(START, &mut [hops.into(), bytes, payload, rate], window)?;
                 }
                 Ok(Box::new(flow))
             }
@@ -100,12 +118,11 @@ impl ControllerClass for ReadyControl {
     }
 }
 
-/// The fields of an ACK, made by `whole` and `truth`; `delay` is the round trip of the packet that caused it,
-/// where that is known.
+/// The fields of an ACK, made by `whole` and `truth`.
 #[inline]
 fn ack<T>(
     acked: &Acked,
-    delay: Option<Span>,
+    delivery: &Delivery,
     whole: impl Fn(u64) -> T,
     truth: impl Fn(bool) -> T,
 ) -> [T; ACK_FIELDS.len()] {
@@ -117,8 +134,13 @@ fn ack<T>(
         whole(acked.snd_nxt.into()),
         truth(acked.repairing),
         whole(acked.rtt.ps()),
-        whole(delay.map_or(0, Span::ps)),
+        whole(delivery.round_trip.map_or(0, Span::ps)),
         whole(acked.now.ps()),
+        whole(acked.in_flight.into()),
+        whole(delivery.bytes),
+        whole(delivery.before),
+        whole(delivery.rate),
+        truth(delivery.limited),
     ]
 }
 
@@ -127,21 +149,23 @@ fn ack<T>(
 pub(crate) struct Flow {
     hops: u32,
     bytes: u64,
+    payload: u64,
     rate: u64,
 }
 
 impl Flow {
     fn of(begin: &Begin) -> Flow {
-        Flow { hops: begin.hops, bytes: begin.bytes, rate: begin.rate.bits_per_second() }
+        let &Begin { hops, bytes, payload, rate, .. } = begin;
+        Flow { hops, bytes, payload, rate: rate.bits_per_second() }
     }
 }
 
 #[pymethods]
 impl Flow {
     #[new]
-    #[pyo3(signature = (*, hops = 1, bytes = 1, rate = 10_000_000_000))]
-    fn new(hops: u32, bytes: u64, rate: u64) -> Flow {
-        Flow { hops, bytes, rate }
+    #[pyo3(signature = (*, hops = 1, bytes = 1, payload = 1460, rate = 10_000_000_000))]
+    fn new(hops: u32, bytes: u64, payload: u64, rate: u64) -> Flow {
+        Flow { hops, bytes, payload, rate }
     }
 }
 
@@ -152,6 +176,8 @@ struct PlainFlow {
     object: Members<{ WINDOW.len() }>,
     /// The window that the object has.
     known: Window,
+    /// The timer that it has, of a class with a hook for that.
+    timer: Option<Time>,
 }
 
 impl PlainFlow {
@@ -175,7 +201,28 @@ impl PlainFlow {
         self.class.definition.check(HOOKS[hook], left)?;
         self.known = left;
         *window = left;
+        if self.class.has(TIMER_RAN_OUT) {
+            self.timer = self.class.definition.timer(HOOKS[hook], self.number(py, TIMER)?)?;
+        }
         Ok(returned)
+    }
+
+    /// Calls a hook with an ACK.
+    #[inline]
+    fn hear(
+        &mut self,
+        hook: usize,
+        window: &mut Window,
+        acked: &Acked,
+        delivery: &Delivery,
+    ) -> Result<(), CodeFailed> {
+        Python::attach(|py| {
+            let fields = ack(acked, delivery, |number| whole(py, number), |value| truth(py, value));
+            let message = self.class.messages.take(py, fields)?;
+            self.call(py, hook, &[message.object(py)], window)?;
+            self.class.messages.give_back(py, message);
+            Ok(())
+        })
     }
 
     /// Calls a hook with a number of packets, or a packet's, and the time.
@@ -195,13 +242,21 @@ impl PlainFlow {
 
     /// The number in the field at `place`.
     #[inline]
-    fn number(&self, py: Python<'_>, place: usize) -> Result<f64, CodeFailed> {
+    fn number<'py, T: for<'a> FromPyObject<'a, 'py>>(
+        &self,
+        py: Python<'py>,
+        place: usize,
+    ) -> Result<T, CodeFailed> {
         let value = self.object.get(py, place);
         value.as_ref().and_then(|value| value.extract().ok()).ok_or_else(|| {
             let Definition { file, name, .. } = &*self.class.definition;
             let given = value.map_or("nothing".to_owned(), |value| format!("{value:?}"));
             let field = WINDOW[place].to_string_lossy();
-            let set = format!("set {field} to {given}, expected a number of packets");
+            let expected = match place {
+                TIMER => "a time in whole picoseconds",
+                _ => "a number of packets",
+            };
+            let set = format!("set {field} to {given}, expected {expected}");
             CodeFailed(format!("{file}: {name} {set}"))
         })
     }
@@ -212,14 +267,28 @@ impl Controller for PlainFlow {
         &mut self,
         window: &mut Window,
         acked: &Acked,
-        delay: Option<Span>,
+        delivery: &Delivery,
     ) -> Result<(), CodeFailed> {
+        self.hear(ACKED, window, acked, delivery)
+    }
+
+    fn recovering(
+        &mut self,
+        window: &mut Window,
+        acked: &Acked,
+        delivery: &Delivery,
+    ) -> Result<(), CodeFailed> {
+        self.hear(RECOVERING, window, acked, delivery)
+    }
+
+    fn timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    fn timer_ran_out(&mut self, window: &mut Window, now: Time) -> Result<(), CodeFailed> {
         Python::attach(|py| {
-            let fields = ack(acked, delay, |number| whole(py, number), |value| truth(py, value));
-            let message = self.class.messages.take(py, fields)?;
-            self.call(py, ACKED, &[message.object(py)], window)?;
-            self.class.messages.give_back(py, message);
-            Ok(())
+            self.object.set(TIMER, whole(py, 0));
+            self.call(py, TIMER_RAN_OUT, &[&whole(py, now.ps())], window).map(drop)
         })
     }
 
@@ -250,7 +319,11 @@ impl Controller for PlainFlow {
 
 /// The record of one flow.
 #[derive(Debug)]
-struct CompiledFlow(Record<{ HOOKS.len() }>);
+struct CompiledFlow {
+    record: Record<{ HOOKS.len() }>,
+    /// The timer that it has.
+    timer: Option<Time>,
+}
 
 impl CompiledFlow {
     /// Calls a hook with the sender's window, and takes over what it makes of that.
@@ -261,16 +334,18 @@ impl CompiledFlow {
         arguments: &mut [i64],
         window: &mut Window,
     ) -> Result<(), CodeFailed> {
-        let record = self.0.words();
+        let record = self.record.words();
         record[CWND] = window.cwnd.to_bits();
         record[SSTHRESH] = window.ssthresh.to_bits();
-        self.0.call(hook, arguments, None)?;
-        let record = self.0.words();
+        self.record.call(hook, arguments, None)?;
+        let record = self.record.words();
         let left = Window {
             cwnd: f64::from_bits(record[CWND]),
             ssthresh: f64::from_bits(record[SSTHRESH]),
         };
-        self.0.definition().check(HOOKS[hook], left)?;
+        let timer = record[TIMER] as i64;
+        self.record.definition().check(HOOKS[hook], left)?;
+        self.timer = self.record.definition().timer(HOOKS[hook], timer)?;
         *window = left;
         Ok(())
     }
@@ -281,10 +356,29 @@ impl Controller for CompiledFlow {
         &mut self,
         window: &mut Window,
         acked: &Acked,
-        delay: Option<Span>,
+        delivery: &Delivery,
     ) -> Result<(), CodeFailed> {
-        let mut arguments = ack(acked, delay, |number| number as i64, i64::from);
+        let mut arguments = ack(acked, delivery, |number| number as i64, i64::from);
         self.call(ACKED, &mut arguments, window)
+    }
+
+    fn recovering(
+        &mut self,
+        window: &mut Window,
+        acked: &Acked,
+        delivery: &Delivery,
+    ) -> Result<(), CodeFailed> {
+        let mut arguments = ack(acked, delivery, |number| number as i64, i64::from);
+        self.call(RECOVERING, &mut arguments, window)
+    }
+
+    fn timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    fn timer_ran_out(&mut self, window: &mut Window, now: Time) -> Result<(), CodeFailed> {
+        self.record.words()[TIMER] = 0;
+        self.call(TIMER_RAN_OUT, &mut [now.ps() as i64], window)
     }
 
     fn lost(&mut self, window: &mut Window, flight: u32, now: Time) -> Result<(), CodeFailed> {
@@ -302,7 +396,7 @@ impl Controller for CompiledFlow {
     fn gap(&mut self, window: &mut Window, wire: Span) -> Result<Span, CodeFailed> {
         let mut arguments = [wire.ps() as i64, 0];
         self.call(GAP, &mut arguments, window)?;
-        self.0.definition().gap(arguments[1]).map(Span::from_ps)
+        self.record.definition().gap(arguments[1]).map(Span::from_ps)
     }
 }
 
@@ -328,6 +422,19 @@ impl Definition {
             }
         };
         self.refused(hook, &left)
+    }
+
+    /// The timer that a class set; none for 0.
+    #[inline]
+    fn timer(&self, hook: &str, timer: i64) -> Result<Option<Time>, CodeFailed> {
+        match u64::try_from(timer) {
+            Ok(0) => Ok(None),
+            Ok(ps) => Ok(Some(Time::ZERO + Span::from_ps(ps))),
+            Err(_) => {
+                let left = format!("left timer = {timer}, expected whole picoseconds, at least 0");
+                Err(self.refused(hook, &left))
+            }
+        }
     }
 
     /// The gap that a class returned, in picoseconds.

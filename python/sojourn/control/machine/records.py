@@ -12,15 +12,21 @@ Value = float | int | bool
 _CODES: Mapping[Kind, str] = {"float": "d", "int": "q", "bool": "?7x"}
 
 _BEGINS: Mapping[str, tuple[tuple[str, Kind], ...]] = {
-    "Control": (("cwnd", "float"), ("ssthresh", "float"), ("abc_limit", "int")),
+    "Control": (
+        *(("cwnd", "float"), ("ssthresh", "float")),
+        *(("timer", "int"), ("abc_limit", "int")),
+    ),
     "Queue": (("__stream__", "int"),),
 }
-"""What a record begins with, by what its class is derived from: the window of a flow; where the
-random numbers of a port are."""
+"""What a record begins with, by what its class is derived from: the window and timer of a flow;
+where the random numbers of a port are."""
 
-_ACK = ("cumulative", "arrived", "marked", "snd_una", "snd_nxt", "repairing", "rtt", "delay", "now")
+_ACK = (
+    *("cumulative", "arrived", "marked", "snd_una", "snd_nxt", "repairing", "rtt", "delay", "now"),
+    *("in_flight", "delivered", "delivered_before", "delivery_rate", "limited"),
+)
 _PACKET = ("size", "ect", "backlog", "qlen", "sojourn_time", "now")
-_TRUTHS = ("marked", "repairing", "ect")
+_TRUTHS = ("marked", "repairing", "limited", "ect")
 _RESULT = "result"
 
 
@@ -92,12 +98,14 @@ class Hook:
 
 HOOKS: Mapping[str, Mapping[str, Hook]] = {
     "Control": {
-        "start": Hook(("hops", "bytes", "rate"), as_object=True),
+        "start": Hook(("hops", "bytes", "payload", "rate"), as_object=True),
         "acked": Hook(_ACK, as_object=True),
         "lost": Hook(("flight", "now")),
         "timed_out": Hook(("flight", "now")),
         "sent": Hook(("sequence", "now")),
         "gap": Hook(("wire",), gives=True),
+        "recovering": Hook(_ACK, as_object=True),
+        "timer_ran_out": Hook(("now",)),
     },
     "Queue": {
         "start": Hook(()),

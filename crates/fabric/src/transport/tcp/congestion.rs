@@ -14,8 +14,14 @@ pub trait CongestionControl: Debug {
     /// State for one flow, beside the window.
     type State: Debug + Default;
 
-    /// Whether it reads [`Acked::cause`], which takes time to find.
-    const ASKS_FOR_CAUSE: bool = false;
+    /// Whether it reads [`Acked::cause`] and [`Acked::in_flight`], which take time to find.
+    const ASKS_FOR_MORE: bool = false;
+
+    /// Whether it is told of ACKs in a recovery as well.
+    const HEARS_RECOVERY: bool = false;
+
+    /// Whether it may have a timer of its own.
+    const HAS_TIMER: bool = false;
 
     /// Whether a fabric can be estimated from its links, see [`Transport::ESTIMABLE_BY_LINK`].
     ///
@@ -48,6 +54,22 @@ pub trait CongestionControl: Debug {
             window.grow();
         }
     }
+
+    /// Reacts to an ACK in a recovery.
+    fn recovering(&self, _: &mut Window, _: &mut Self::State, _: &Acked) {}
+
+    /// Whether the window is its own in a recovery, which else shrinks it as the losses are repaired.
+    fn decides_recovery(&self) -> bool {
+        false
+    }
+
+    /// When its timer runs out.
+    fn timer(&self, _: &Self::State) -> Time {
+        Time::NEVER
+    }
+
+    /// Reacts to its timer, which has run out and is no longer set.
+    fn timer_ran_out(&self, _: &mut Window, _: &mut Self::State, _now: Time) {}
 
     /// Reacts to a loss inferred from ACKs while `flight` packets were unacknowledged; where losses are found by
     /// time, `flight` is the window, as in Linux.
@@ -104,7 +126,14 @@ impl Rules {
     /// whole ticks, one more than that, and of 63 ticks and more in units of 8, of 504 and more of 64, and so on.
     #[inline]
     pub(super) fn deadline(&self, now: Time, span: Span) -> Time {
-        let Some(tick) = self.tick else { return now + span };
+        match self.tick {
+            None => now + span,
+            Some(tick) => Rules::at_tick(tick, now, span),
+        }
+    }
+
+    #[inline(never)]
+    fn at_tick(tick: Span, now: Time, span: Span) -> Time {
         let ticks = span.ps().div_ceil(tick.ps());
         let expires = (now - Time::ZERO).ps() / tick.ps() + ticks;
         let mut unit = 1;
@@ -176,16 +205,15 @@ impl Window {
         self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
     }
 
-    /// Like [`Window::grow`], but by what the ACK covers (RFC 3465): in slow start at most `limit` packets,
-    /// and one while losses are repaired after a time-out. Without a `limit`, [`Window::grow`].
+    /// Like [`Window::grow`], but by what the ACK covers, as `growth` has it.
     #[inline]
-    pub fn grow_by(&mut self, acked: &Acked, limit: Option<NonZeroU32>) {
-        let Some(limit) = limit else { return self.grow() };
+    pub fn grow_by(&mut self, acked: &Acked, growth: Growth) {
+        let Some(limit) = growth.limit else { return self.grow() };
         let covered = f64::from(acked.cumulative);
         self.cwnd += match self.cwnd < self.ssthresh {
             true if acked.repairing => 1.0,
             true => covered.min(limit.get().into()),
-            false if acked.whole => covered / f64::from(self.whole()),
+            false if growth.in_whole_packets => covered / f64::from(self.whole()),
             false => covered / self.cwnd,
         };
     }
@@ -213,8 +241,19 @@ impl Window {
     }
 }
 
-/// What one ACK says, and the sender's state after it.
+/// How a window grows by what an ACK covers.
 #[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// Most packets by which it grows in slow start, one while losses are repaired after a time-out (RFC 3465); none:
+    /// by one packet an ACK.
+    pub limit: Option<NonZeroU32>,
+    /// Whether windows count whole packets, as Linux's do: one that grows by one a window has that after as many
+    /// ACKs as it had packets.
+    pub in_whole_packets: bool,
+}
+
+/// What one ACK says, and the sender's state after it.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
     /// Packets newly covered by the cumulative acknowledgement.
     pub cumulative: u32,
@@ -232,9 +271,8 @@ pub struct Acked {
     /// The packet that caused the ACK, where that is known: out of order the ACK names it; in order it is
     /// the last of those now covered that were not known to have arrived.
     pub cause: Option<u32>,
-    /// Whether windows count whole packets, as Linux's do: one that grows by one a window has that after as many
-    /// ACKs as it had packets.
-    pub whole: bool,
+    /// Packets in the network after it, as far as is known; 0 for controls that do not ask.
+    pub in_flight: u32,
     /// The round trip that the ACK measured, where losses are found by time.
     pub sample: Option<Span>,
     /// The smoothed round trip; zero before the first measurement.

@@ -136,7 +136,7 @@ impl CongestionControl for Cubic {
             window.ssthresh = window.cwnd;
         }
         if window.cwnd < window.ssthresh {
-            window.grow_by(acked, self.options.abc_limit);
+            window.grow_by(acked, self.options.growth());
             return;
         }
         let began = epoch.began.unwrap_or_else(|| {
@@ -199,15 +199,9 @@ mod tests {
         Acked {
             cumulative: 1,
             arrived: 1,
-            marked: false,
-            snd_una: 0,
-            snd_nxt: 0,
-            repairing: false,
-            cause: None,
-            sample: None,
-            whole: false,
             rtt: Span::from_ms(100),
             now: Time::ZERO + Span::from_ms(ms),
+            ..Acked::default()
         }
     }
 

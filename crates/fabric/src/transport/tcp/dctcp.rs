@@ -65,7 +65,7 @@ impl CongestionControl for Dctcp {
                 marks.reduced = acked.snd_nxt + 1;
             }
         } else if acked.cumulative > 0 {
-            window.grow_by(acked, self.options.abc_limit);
+            window.grow_by(acked, self.options.growth());
         }
     }
 }
@@ -74,24 +74,10 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
     use sojourn_core::parameters::defaults;
-    use sojourn_core::{Span, Time};
 
     fn ack(upto: u32, next: u32, marked: bool) -> Acked {
-        let (cause, rtt, now) = (None, Span::ZERO, Time::ZERO);
-        let repairing = false;
-        Acked {
-            cumulative: 1,
-            arrived: 1,
-            marked,
-            snd_una: upto,
-            snd_nxt: next,
-            repairing,
-            cause,
-            sample: None,
-            whole: false,
-            rtt,
-            now,
-        }
+        let (snd_una, snd_nxt) = (upto, next);
+        Acked { cumulative: 1, arrived: 1, marked, snd_una, snd_nxt, ..Acked::default() }
     }
 
     /// By hand, g = 1/16 from alpha = 1: a window of ten with two marks.

@@ -107,16 +107,11 @@ mod tests {
     fn ack(hystart: &mut HyStart, snd_una: u32, us: u64, sample: Span) -> bool {
         let acked = Acked {
             cumulative: 1,
-            arrived: 1,
-            marked: false,
             snd_una,
             snd_nxt: snd_una + 20,
-            repairing: false,
-            cause: None,
-            sample: Some(sample),
-            whole: true,
             rtt: Span::from_ms(10),
             now: Time::ZERO + Span::from_us(us),
+            ..Acked::default()
         };
         hystart.ends_at(&WINDOW, &acked, sample, 1460)
     }
@@ -155,16 +150,11 @@ mod tests {
         let small = Window { cwnd: 15.0, ..WINDOW };
         let acked = Acked {
             cumulative: 1,
-            arrived: 1,
-            marked: false,
             snd_una: 1,
             snd_nxt: 2,
-            repairing: false,
-            cause: None,
-            sample: None,
-            whole: true,
             rtt: Span::from_us(10),
             now: Time::ZERO + Span::from_ms(1),
+            ..Acked::default()
         };
         hystart.begin(1000, Time::ZERO);
         assert!(!hystart.ends_at(&small, &acked, Span::from_us(10), 1460));

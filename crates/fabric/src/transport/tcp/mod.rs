@@ -1,9 +1,11 @@
 //! The TCP family: one reliable, window-limited sender and its receiver, and a file for each way to
 //! control congestion.
 
+mod bbr;
 mod congestion;
 mod cubic;
 mod dctcp;
+mod delivery;
 mod hystart;
 mod line_rate;
 mod loss_recovery;
@@ -20,9 +22,11 @@ mod swift;
 mod tests;
 mod transmit;
 
+pub use bbr::Bbr;
 pub use congestion::{Acked, CongestionControl, FastRetransmit, RackRules, Rules, Window};
 pub use cubic::{Cubic, cube_root};
 pub use dctcp::Dctcp;
+pub use delivery::Delivery;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
 pub use new_reno::NewReno;

@@ -28,7 +28,7 @@ impl CongestionControl for NewReno {
     #[inline]
     fn acked(&self, window: &mut Window, _: &mut (), acked: &Acked) {
         if acked.cumulative > 0 {
-            window.grow_by(acked, self.options.abc_limit);
+            window.grow_by(acked, self.options.growth());
         }
     }
 }
@@ -37,7 +37,6 @@ impl CongestionControl for NewReno {
 mod tests {
     use super::*;
     use sojourn_core::parameters::defaults;
-    use sojourn_core::{Span, Time};
 
     /// RFC 5681 (3.1) with RFC 3465: an ACK of two packets opens the window by two in slow start, and
     /// by two over the window in congestion avoidance; a duplicate by nothing.
@@ -46,23 +45,7 @@ mod tests {
         let new_reno: NewReno = defaults();
         let mut window = Window { cwnd: 10.0, ssthresh: 12.0 };
         for (cumulative, cwnd) in [(2, 12.0), (2, 12.0 + 2.0 / 12.0), (0, 12.0 + 2.0 / 12.0)] {
-            let (marked, repairing, cause) = (false, false, None);
-            let (snd_una, snd_nxt, rtt, now) = (4, 14, Span::ZERO, Time::ZERO);
-            let arrived = cumulative;
-            let sample = None;
-            let acked = Acked {
-                cumulative,
-                arrived,
-                marked,
-                snd_una,
-                snd_nxt,
-                repairing,
-                cause,
-                sample,
-                whole: false,
-                rtt,
-                now,
-            };
+            let acked = Acked { cumulative, snd_una: 4, snd_nxt: 14, ..Acked::default() };
             new_reno.acked(&mut window, &mut (), &acked);
             assert_eq!(window.cwnd, cwnd);
         }

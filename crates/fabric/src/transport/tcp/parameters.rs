@@ -1,6 +1,6 @@
 //! Parameters that the members of the TCP family share, declared once and flattened into each.
 
-use super::congestion::{ABC_LIMIT, DUPTHRESH, FastRetransmit, RackRules, Rules};
+use super::congestion::{ABC_LIMIT, DUPTHRESH, FastRetransmit, Growth, RackRules, Rules};
 use super::rto::{TimeOutRule, Timer};
 use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal, defaults};
@@ -154,6 +154,12 @@ impl TcpOptions {
             },
             ..defaults()
         }
+    }
+
+    /// How a window grows by what an ACK covers.
+    #[inline]
+    pub(super) fn growth(&self) -> Growth {
+        Growth { limit: self.abc_limit, in_whole_packets: self.linux.rack }
     }
 
     /// The rules of a sender within these limits, without marks and pacing.

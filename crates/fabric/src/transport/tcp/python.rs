@@ -1,6 +1,7 @@
 //! Congestion control by a class in a Python file.
 
-use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::congestion::{Acked, CongestionControl, Growth, Rules, Window};
+use super::delivery::{Deliveries, Delivery};
 use super::parameters::{TcpOptions, WindowLimits};
 use super::rto::Departures;
 use crate::packet::LONGEST_TIMER;
@@ -55,7 +56,7 @@ pub struct PythonControl {
     class: Arc<dyn ControllerClass>,
     hooks: Hooks,
     rules: Rules,
-    abc_limit: Option<NonZeroU32>,
+    growth: Growth,
     failure: OnceCell<CodeFailed>,
 }
 
@@ -64,7 +65,11 @@ pub struct PythonControl {
 pub struct Controlled {
     /// None before the flow starts and after it ends, and once a hook has failed.
     controller: Option<Box<dyn Controller>>,
+    /// What its hooks read of these two is kept.
     departures: Departures,
+    deliveries: Deliveries,
+    /// When its timer runs out; none while it is not set.
+    timer: Option<Time>,
     /// The flow, and the time of the latest hook, for messages.
     flow: u32,
     now: Time,
@@ -80,7 +85,7 @@ impl PythonControl {
             class: class.clone(),
             hooks: class.hooks(),
             rules,
-            abc_limit: tcp.options.abc_limit,
+            growth: tcp.options.growth(),
             failure: OnceCell::new(),
         }
     }
@@ -103,17 +108,52 @@ impl PythonControl {
         let Some(controller) = state.controller.as_deref_mut().filter(|_| has) else {
             return false;
         };
-        if let Err(why) = hook(controller) {
-            self.fail(state, &why);
+        match hook(controller) {
+            Ok(()) if self.hooks.timer_ran_out => self.set_timer(state),
+            Ok(()) => {}
+            Err(why) => self.fail(state, &why),
         }
         true
+    }
+
+    /// Sets the timer as the controller has it now.
+    fn set_timer(&self, state: &mut Controlled) {
+        let Some(controller) = &state.controller else { return };
+        state.timer = controller.timer();
+        let within = state.now..=state.now + LONGEST_TIMER;
+        if let Some(timer) = state.timer
+            && !(timer > state.now && within.contains(&timer))
+        {
+            let class = self.class.name();
+            let (timer, now) = (timer - Time::ZERO, state.now - Time::ZERO);
+            let left = format!("left timer = {timer} at {now}, expected 0 or a time after that");
+            let why = CodeFailed(format!("{class} {left}, by at most {LONGEST_TIMER}"));
+            self.fail(state, &why);
+        }
+    }
+
+    /// What an ACK says of deliveries, as far as a hook reads that.
+    fn deliveries(&self, state: &mut Controlled, acked: &Acked) -> Delivery {
+        let Acked { cause, snd_una, now, .. } = *acked;
+        if self.hooks.reads_delivery {
+            return state.deliveries.hear(cause, snd_una, now);
+        }
+        let round_trip = match self.hooks.reads_delay {
+            true => state.departures.round_trip(cause, snd_una, now),
+            false => None,
+        };
+        Delivery { round_trip, ..Delivery::default() }
     }
 }
 
 impl CongestionControl for PythonControl {
     type State = Controlled;
 
-    const ASKS_FOR_CAUSE: bool = true;
+    const ASKS_FOR_MORE: bool = true;
+
+    const HEARS_RECOVERY: bool = true;
+
+    const HAS_TIMER: bool = true;
 
     // What a class looks at is not known.
     const ESTIMABLE_BY_LINK: bool = false;
@@ -131,18 +171,27 @@ impl CongestionControl for PythonControl {
         let begin = Begin {
             hops: setup.hops(flow),
             bytes: of.bytes,
+            payload: setup.packets.payload.0,
             rate: setup.nic[usize::from(of.from)],
-            abc_limit: self.abc_limit.map_or(0, NonZeroU32::get),
+            abc_limit: self.growth.limit.map_or(0, NonZeroU32::get),
         };
+        state.deliveries = Deliveries::new(of.bytes, begin.payload);
         match self.class.start(&begin, window) {
-            Ok(controller) => state.controller = Some(controller),
+            Ok(controller) => {
+                state.controller = Some(controller);
+                if self.hooks.timer_ran_out {
+                    self.set_timer(state);
+                }
+            }
             Err(why) => self.fail(state, &why),
         }
     }
 
     fn sent(&self, window: &mut Window, state: &mut Controlled, sequence: u32, now: Time) {
         state.now = now;
-        if self.hooks.reads_delay {
+        if self.hooks.reads_delivery {
+            state.deliveries.note(sequence, window.cwnd, now);
+        } else if self.hooks.reads_delay {
             state.departures.note(sequence, now);
         }
         self.call(state, self.hooks.sent, |flow| flow.sent(window, sequence, now));
@@ -165,14 +214,32 @@ impl CongestionControl for PythonControl {
 
     fn acked(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
         state.now = acked.now;
-        let delay = match self.hooks.reads_delay {
-            true => state.departures.round_trip(acked.cause, acked.snd_una, acked.now),
-            false => None,
-        };
-        let called = self.call(state, self.hooks.acked, |flow| flow.acked(window, acked, delay));
+        let delivery = self.deliveries(state, acked);
+        let called =
+            self.call(state, self.hooks.acked, |flow| flow.acked(window, acked, &delivery));
         if !called && acked.cumulative > 0 {
-            window.grow_by(acked, self.abc_limit);
+            window.grow_by(acked, self.growth);
         }
+    }
+
+    fn recovering(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
+        state.now = acked.now;
+        let delivery = self.deliveries(state, acked);
+        let has = self.hooks.recovering;
+        self.call(state, has, |flow| flow.recovering(window, acked, &delivery));
+    }
+
+    fn decides_recovery(&self) -> bool {
+        self.hooks.recovering
+    }
+
+    fn timer(&self, state: &Controlled) -> Time {
+        state.timer.unwrap_or(Time::NEVER)
+    }
+
+    fn timer_ran_out(&self, window: &mut Window, state: &mut Controlled, now: Time) {
+        (state.now, state.timer) = (now, None);
+        self.call(state, self.hooks.timer_ran_out, |flow| flow.timer_ran_out(window, now));
     }
 
     fn lost(&self, window: &mut Window, state: &mut Controlled, flight: u32, now: Time) {

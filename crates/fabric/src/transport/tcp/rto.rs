@@ -62,9 +62,10 @@ pub(super) struct RoundTrip {
     smoothed: Span,
     /// By how much it varies; four times that under Linux's rule (`mdev`).
     variation: Span,
-    /// Under Linux's rule: what is added to it (`rttvar`), the largest variation in this round trip (`mdev_max`),
-    /// and the packet whose acknowledgement ends that.
+    /// What the time-out adds to the smoothed one: four times `variation`, or under Linux's rule its `rttvar`.
     margin: Span,
+    /// Under Linux's rule: the largest variation in this round trip (`mdev_max`), and the packet whose
+    /// acknowledgement ends that.
     largest: Span,
     ends: u32,
     doublings: u8,
@@ -111,6 +112,7 @@ impl RoundTrip {
     }
 
     /// Linux's `tcp_rtt_estimator`: a round trip shorter than expected hardly counts as variation.
+    #[inline(never)]
     fn measure_as_linux(&mut self, sample: Span, min: Span, acknowledged: u32, sent: u32) {
         if self.smoothed == Span::ZERO {
             (self.smoothed, self.variation) = (sample, sample.saturating_mul(2));
@@ -139,14 +141,14 @@ impl RoundTrip {
 
     fn measure(&mut self, sample: Span) {
         if self.smoothed == Span::ZERO {
-            self.smoothed = sample;
-            self.variation = sample / 2;
-            return;
+            (self.smoothed, self.variation) = (sample, sample / 2);
+        } else {
+            let (smoothed, sample) = (self.smoothed.ps(), sample.ps());
+            let error = smoothed.abs_diff(sample);
+            self.variation = Span::from_ps((3 * self.variation.ps() + error) / 4);
+            self.smoothed = Span::from_ps((7 * smoothed + sample) / 8);
         }
-        let (smoothed, sample) = (self.smoothed.ps(), sample.ps());
-        let error = smoothed.abs_diff(sample);
-        self.variation = Span::from_ps((3 * self.variation.ps() + error) / 4);
-        self.smoothed = Span::from_ps((7 * smoothed + sample) / 8);
+        self.margin = self.variation.saturating_mul(4);
     }
 
     /// Doubles the time-out, and drops a measurement under way (RFC 6298, 5.5; Karn).
@@ -165,11 +167,10 @@ impl RoundTrip {
     pub(super) fn time_out(&self, timer: Timer) -> Span {
         match timer {
             Timer::Fixed(span) => span,
-            Timer::Estimated { min, initial, rule } => {
+            Timer::Estimated { min, initial, .. } => {
                 let base = match self.smoothed {
                     Span::ZERO => initial,
-                    smoothed if rule == TimeOutRule::Linux => smoothed.saturating_add(self.margin),
-                    smoothed => smoothed.saturating_add(self.variation.saturating_mul(4)),
+                    smoothed => smoothed.saturating_add(self.margin),
                 };
                 let doubled = base.max(min).saturating_mul(1 << self.doublings.min(32));
                 doubled.min(MAX_RTO.max(min))

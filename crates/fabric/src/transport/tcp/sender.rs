@@ -220,16 +220,22 @@ impl<C: CongestionControl> Acting<'_, C> {
         if self.sender.connecting {
             return self.connected();
         }
-        if self.sender.rack.is_some() {
-            return self.by_time(|acting, rack| acting.hear_by_time(rack, ack));
+        match self.sender.rack {
+            None => self.hear(ack),
+            Some(_) => self.by_time(|acting, rack| acting.hear_by_time(rack, ack)),
         }
+    }
+
+    /// Takes in an ACK where losses are counted.
+    #[inline(always)]
+    fn hear(&mut self, ack: &Packet) {
         if self.sender.consecutive_timeouts > 0 {
             self.heard_again();
         }
         let sender = &mut *self.sender;
         let cumulative = ack.sequence.saturating_sub(sender.snd_una);
         let known = sender.sacked.len();
-        let cause = if C::ASKS_FOR_CAUSE { sender.cause(ack) } else { None };
+        let cause = if C::ASKS_FOR_MORE { sender.cause(ack) } else { None };
         let mut duplicate = false;
         if self.rules.sack {
             if ack.echo > 0 {
@@ -263,11 +269,18 @@ impl<C: CongestionControl> Acting<'_, C> {
             snd_nxt: sender.snd_nxt,
             repairing: sender.snd_una - cumulative < sender.recovery.recover,
             cause,
+            in_flight: match C::ASKS_FOR_MORE {
+                true => (sender.snd_nxt - sender.snd_una).saturating_sub(sender.sacked.len()),
+                false => 0,
+            },
             sample: None,
-            whole: false,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
         };
+        if C::HEARS_RECOVERY && sender.recovery.active {
+            self.control.recovering(&mut sender.window, &mut sender.state, &acked);
+            sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
+        }
         if !sender.recovery.active {
             self.control.acked(&mut sender.window, &mut sender.state, &acked);
             sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
@@ -285,12 +298,17 @@ impl<C: CongestionControl> Acting<'_, C> {
         if duplicate && let Some(rule) = self.rules.fast_retransmit {
             self.duplicate(rule);
         }
-        self.send();
+        self.send_by_count();
     }
 
-    /// Handles the wake-up that was set: a time-out, or the release of a paced packet.
+    /// Handles the wake-up that was set: a time-out, the release of a paced packet, or the control's own.
     fn woken(&mut self) {
         let sender = &mut *self.sender;
+        if C::HAS_TIMER && self.control.timer(&sender.state) <= self.outbox.now {
+            let now = self.outbox.now;
+            self.control.timer_ran_out(&mut sender.window, &mut sender.state, now);
+            sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
+        }
         if sender.connecting {
             // RFC 5681, 3.1: after a lost request a flow begins with one packet.
             if sender.rto_deadline <= self.outbox.now {
@@ -324,7 +342,7 @@ impl<C: CongestionControl> Acting<'_, C> {
             match self.probing() {
                 true if timed_out => self.probe(),
                 true => {}
-                false => self.send(),
+                false => self.send_by_count(),
             }
         }
     }
@@ -381,12 +399,16 @@ impl<C: CongestionControl> Acting<'_, C> {
     }
 
     /// Sends all that may be sent now.
-    #[inline(always)]
     fn send(&mut self) {
-        if self.sender.rack.is_some() {
-            self.by_time(Acting::go_on_by_time);
-            return;
+        match self.sender.rack {
+            None => self.send_by_count(),
+            Some(_) => self.by_time(Acting::go_on_by_time),
         }
+    }
+
+    /// The same, where losses are counted.
+    #[inline(always)]
+    fn send_by_count(&mut self) {
         if self.sender.recovery.active {
             self.send_in_recovery();
             return;
@@ -424,6 +446,9 @@ impl<C: CongestionControl> Acting<'_, C> {
     #[inline(always)]
     fn arm(&mut self) {
         let mut at = self.sender.rto_deadline;
+        if C::HAS_TIMER {
+            at = at.min(self.control.timer(&self.sender.state));
+        }
         if self.held_back() && self.waits_for_its_pace() {
             at = at.min(self.sender.pacing_release);
         }

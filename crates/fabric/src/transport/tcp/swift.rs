@@ -121,7 +121,7 @@ impl Swift {
 impl CongestionControl for Swift {
     type State = Delays;
 
-    const ASKS_FOR_CAUSE: bool = true;
+    const ASKS_FOR_MORE: bool = true;
 
     // Its target grows with the number of links on the whole path.
     const ESTIMABLE_BY_LINK: bool = false;
@@ -214,15 +214,11 @@ mod tests {
         Acked {
             cumulative: 1,
             arrived: 1,
-            marked: false,
             snd_una: upto,
             snd_nxt: 100,
-            repairing: false,
             cause: Some(sequence),
-            sample: None,
-            whole: false,
-            rtt: Span::ZERO,
             now,
+            ..Acked::default()
         }
     }
 

@@ -78,9 +78,12 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// Shrinks the window, where it does, or hands the ACK to congestion control.
     #[inline]
     fn control_window(&mut self, rack: &mut Rack, ack: &Packet, news: News, lost: u32) {
-        if matches!(rack.stage, Stage::Reducing | Stage::Recovery) {
+        let shrinks = matches!(rack.stage, Stage::Reducing | Stage::Recovery);
+        if shrinks {
             self.reduce(rack, news.delivered, lost, news.advanced);
-            return;
+            if !C::HEARS_RECOVERY {
+                return;
+            }
         }
         let sender = &mut *self.sender;
         // Slow start goes to its threshold and no further, however much has arrived at once.
@@ -97,12 +100,15 @@ impl<C: CongestionControl> Acting<'_, C> {
                 0 => sender.snd_una.checked_sub(1).filter(|_| news.advanced),
                 above => Some(ack.sequence + u32::from(above)),
             },
+            in_flight: rack.packets.in_flight(),
             sample: news.latest,
-            whole: true,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
         };
-        self.control.acked(&mut sender.window, &mut sender.state, &acked);
+        match shrinks {
+            true => self.control.recovering(&mut sender.window, &mut sender.state, &acked),
+            false => self.control.acked(&mut sender.window, &mut sender.state, &acked),
+        }
         sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
         if self.setup.digest_windows {
             sender.tally.window_digest = sender.window.mixed_into(sender.tally.window_digest);
@@ -196,14 +202,19 @@ impl<C: CongestionControl> Acting<'_, C> {
         rack.probe = None;
         let sender = &mut *self.sender;
         self.control.lost(&mut sender.window, &mut sender.state, prior, self.outbox.now);
-        if self.rules.rack.as_ref().is_some_and(|rules| rules.proportional) {
-            sender.window.cwnd = prior.into();
+        if self.is_proportional() {
+            self.sender.window.cwnd = prior.into();
         }
+    }
+
+    /// Whether the window shrinks with what arrives.
+    fn is_proportional(&self) -> bool {
+        self.rack_rules().proportional && !self.control.decides_recovery()
     }
 
     /// Shrinks the window with what arrives (RFC 6937, with the slow start part of its successor).
     fn reduce(&mut self, rack: &mut Rack, delivered: u32, lost: u32, advanced: bool) {
-        if !self.rack_rules().proportional || delivered == 0 {
+        if !self.is_proportional() || delivered == 0 {
             return;
         }
         let in_flight = rack.packets.in_flight();
@@ -228,7 +239,7 @@ impl<C: CongestionControl> Acting<'_, C> {
 
     fn end_reduction(&mut self, rack: &mut Rack) {
         let window = &mut self.sender.window;
-        if window.ssthresh.is_finite() {
+        if window.ssthresh.is_finite() && !self.control.decides_recovery() {
             window.cwnd = window.ssthresh;
         }
         rack.stage = Stage::Open;
