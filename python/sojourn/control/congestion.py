@@ -137,7 +137,7 @@ class Control(WindowFields, metaclass=FieldsToSlots):
         """Note that packet `sequence` leaves."""
 
     def timer_ran_out(self, now: int) -> None:
-        """React to `timer`, which is 0 again. A hook that sets it anew is called again."""
+        """React to `timer`, which is 0 again; set it here to be called once more."""
 
     def gap(self, wire: int) -> int:
         """Time from a packet to the next of a paced flow, in picoseconds.

@@ -309,7 +309,7 @@ impl CongestionControl for Bbr {
 
     const HEARS_RECOVERY: bool = true;
 
-    // Its rate is that of the slowest link of the whole path.
+    // It sends as fast as the slowest link of the whole path.
     const ESTIMABLE_BY_LINK: bool = false;
 
     fn rules(&self) -> Rules {
