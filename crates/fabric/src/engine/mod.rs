@@ -37,7 +37,8 @@ use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::job::Waiting;
 use crate::packet::PacketId;
-use crate::queue::{Builder, Queue, QueueKind};
+use crate::queue::{Builder, Outlet, Queue, QueueKind};
+use crate::topology::Link;
 use crate::transport::{Outbox, Transport};
 use barrier::WindowSummary;
 use cancellation::unless_cancelled;
@@ -201,7 +202,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             },
             samples: Samples::new(scenario.sample, ports.len()),
             ports,
-            nics: hosts.map(|host| Nic::new(scenario, host as usize)).collect(),
+            nics: hosts.map(|host| Nic::new(scenario, host as usize, transport.asked())).collect(),
             switches: S::new(scenario),
             transport,
             received: vec![Time::NEVER; scenario.flows.len()],
@@ -419,16 +420,24 @@ impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
 
 /// The empty queue of port number `port`; the hosts' ports come first.
 fn queue_of<B: Builder>(scenario: &Scenario, queue: &B, port: u64) -> B::Port {
-    let stream = scenario.streams.stream("ties", port);
-    if port < scenario.network.hosts as u64 {
+    let network = &scenario.network;
+    let Link { spec: link, to, .. } = network.links[port as usize];
+    let (full, smallest) = (scenario.largest.into(), scenario.smallest.into());
+    let outlet = Outlet {
+        stream: scenario.streams.stream("ties", port),
+        link,
+        leads_to_host: (to as usize) < network.hosts,
+        round_trip: network.reach.round_trip(link.rate, full, smallest),
+    };
+    if port < network.hosts as u64 {
         match scenario.hosts.port {
-            HostPort::Backpressure => queue.endless_port(stream),
-            HostPort::SwitchPort => queue.host_port(stream),
+            HostPort::Backpressure => queue.endless_port(outlet),
+            HostPort::SwitchPort => queue.host_port(outlet),
         }
     } else if scenario.memories.is_empty() {
-        queue.port(stream)
+        queue.port(outlet)
     } else {
-        queue.in_memory(stream)
+        queue.in_memory(outlet)
     }
 }
 

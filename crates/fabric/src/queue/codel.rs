@@ -2,10 +2,10 @@
 
 use super::ecn::mark;
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, check_buffer};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Span, Stream, Time, parameters};
+use sojourn_core::{Bytes, Span, Time, parameters};
 
 parameters! {
     /// First in, first out; once packets have waited longer than `target` throughout an `interval`,
@@ -199,7 +199,7 @@ impl Buffered for CoDel {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, _: Stream) -> CoDelPort {
+    fn with_room(&self, room: Capacity, _: Outlet) -> CoDelPort {
         CoDelPort {
             fifo: Fifo::new(room),
             largest: 0,
@@ -209,8 +209,8 @@ impl Buffered for CoDel {
         }
     }
 
-    fn endless(&self, stream: Stream) -> CoDelPort {
-        CoDelPort { law: ControlLaw::endless(), ..self.with_room(Capacity::endless(), stream) }
+    fn endless(&self, outlet: Outlet) -> CoDelPort {
+        CoDelPort { law: ControlLaw::endless(), ..self.with_room(Capacity::endless(), outlet) }
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
 
     fn port(ecn: bool) -> (CoDelPort, PacketArena) {
         let codel = CoDel { law: law(), ecn, ..defaults() };
-        (codel.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
+        (codel.port(Outlet::alone(Streams::new(1, 0).stream("t", 0))), PacketArena::default())
     }
 
     fn offer(port: &mut CoDelPort, arena: &mut PacketArena, now: Time, size: u16, marks: u8) {

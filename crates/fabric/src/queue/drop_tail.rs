@@ -1,10 +1,10 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, check_buffer};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, Time, parameters};
+use sojourn_core::{Bytes, Time, parameters};
 
 parameters! {
     /// First in, first out; a packet that does not fit is dropped. The pFabric paper's TCP runs
@@ -34,7 +34,7 @@ impl Buffered for DropTail {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, _: Stream) -> DropTailPort {
+    fn with_room(&self, room: Capacity, _: Outlet) -> DropTailPort {
         DropTailPort(Fifo::new(room))
     }
 }

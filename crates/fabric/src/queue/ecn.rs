@@ -1,10 +1,10 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, check_buffer};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, Time, parameters};
+use sojourn_core::{Bytes, Time, parameters};
 
 parameters! {
     /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the
@@ -49,11 +49,11 @@ impl Buffered for Ecn {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, _: Stream) -> EcnPort {
+    fn with_room(&self, room: Capacity, _: Outlet) -> EcnPort {
         EcnPort { fifo: Fifo::new(room), threshold: self.marks_above() }
     }
 
-    fn endless(&self, _: Stream) -> EcnPort {
+    fn endless(&self, _: Outlet) -> EcnPort {
         EcnPort { fifo: Fifo::new(Capacity::endless()), threshold: u32::MAX }
     }
 }

@@ -5,10 +5,10 @@
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
 use super::ecn::mark;
-use super::{Buffered, Builder, Capacity, Queue, QueueKind};
+use super::{Buffered, Builder, Capacity, Outlet, Queue, QueueKind};
 use crate::packet::{Packet, PacketArena, PacketId};
+use sojourn_core::Time;
 use sojourn_core::parameters::Refusal;
-use sojourn_core::{Stream, Time};
 use std::collections::VecDeque;
 
 /// The parameters of all lines of a fabric.
@@ -69,7 +69,7 @@ const FEW: usize = 6;
 impl Builder for FifoAhead {
     type Port = FifoAheadPort;
 
-    fn port(&self, _: Stream) -> FifoAheadPort {
+    fn port(&self, _: Outlet) -> FifoAheadPort {
         FifoAheadPort {
             below_peak: 0,
             never_taken: self.capacity.all,
@@ -80,11 +80,11 @@ impl Builder for FifoAhead {
         }
     }
 
-    fn endless_port(&self, stream: Stream) -> FifoAheadPort {
-        FifoAhead { capacity: Capacity::endless(), threshold: u32::MAX }.port(stream)
+    fn endless_port(&self, outlet: Outlet) -> FifoAheadPort {
+        FifoAhead { capacity: Capacity::endless(), threshold: u32::MAX }.port(outlet)
     }
 
-    fn in_memory(&self, _: Stream) -> FifoAheadPort {
+    fn in_memory(&self, _: Outlet) -> FifoAheadPort {
         unreachable!("what has room in a switch's memory is not sent ahead")
     }
 

@@ -2,11 +2,11 @@
 
 use super::codel::{ControlLaw, Controller};
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, check_buffer, make_room};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer, make_room};
 use crate::packet::{Kind, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::random::mix;
-use sojourn_core::{Bytes, Stream, Time, parameters};
+use sojourn_core::{Bytes, Time, parameters};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
@@ -92,12 +92,12 @@ impl Buffered for FqCoDel {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, mut stream: Stream) -> FqCoDelPort {
+    fn with_room(&self, room: Capacity, mut outlet: Outlet) -> FqCoDelPort {
         FqCoDelPort {
             law: self.law.clone(),
             ecn: self.ecn,
             quantum: self.quantum.0 as i64,
-            salt: stream.bits(),
+            salt: outlet.stream.bits(),
             flows: self.flows,
             lanes_by_hash: Vec::new(),
             lanes: Vec::new(),
@@ -110,8 +110,8 @@ impl Buffered for FqCoDel {
         }
     }
 
-    fn endless(&self, stream: Stream) -> FqCoDelPort {
-        FqCoDelPort { law: ControlLaw::endless(), ..self.with_room(Capacity::endless(), stream) }
+    fn endless(&self, outlet: Outlet) -> FqCoDelPort {
+        FqCoDelPort { law: ControlLaw::endless(), ..self.with_room(Capacity::endless(), outlet) }
     }
 }
 
@@ -372,7 +372,7 @@ mod tests {
         fn agrees_with_plain_lists(
             steps in prop::collection::vec((0u64..3_000, 0u32..12, 0u64..4, any::<bool>()), 1..300),
         ) {
-            let mut port = params().port(Streams::new(1, 0).stream("t", 0));
+            let mut port = params().port(Outlet::alone(Streams::new(1, 0).stream("t", 0)));
             let empty = || (Vec::new(), 0, Controller::default());
             let queues = (0..4).map(|_| empty()).collect();
             let mut plain =
@@ -412,7 +412,8 @@ mod tests {
     /// A flow that has sent for long has a full round to wait; one that begins goes next.
     #[test]
     fn a_new_flow_goes_first() {
-        let mut port = FqCoDel { flows: 1024, ..params() }.port(Streams::new(1, 0).stream("t", 0));
+        let mut port = FqCoDel { flows: 1024, ..params() }
+            .port(Outlet::alone(Streams::new(1, 0).stream("t", 0)));
         let mut arena = PacketArena::default();
         let mut order = Vec::new();
         for flow in [1, 1, 1, 1, 2] {

@@ -2,10 +2,10 @@
 
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, check_buffer};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, Time, parameters};
+use sojourn_core::{Bytes, Time, parameters};
 
 parameters! {
     /// A packet's priority number is its level. The first level that is not empty goes first, each
@@ -57,7 +57,7 @@ impl Buffered for Levels {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, _: Stream) -> LevelsPort {
+    fn with_room(&self, room: Capacity, _: Outlet) -> LevelsPort {
         LevelsPort {
             lines: (0..self.levels).map(|_| Fifo::new(Capacity::endless())).collect(),
             waiting: 0,
@@ -141,7 +141,7 @@ mod tests {
     use sojourn_core::parameters::defaults;
 
     fn port(levels: &Levels) -> (LevelsPort, PacketArena) {
-        (levels.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
+        (levels.port(Outlet::alone(Streams::new(1, 0).stream("t", 0))), PacketArena::default())
     }
 
     fn packet(priority: u32, sequence: u32) -> Packet {

@@ -32,8 +32,9 @@ pub use python::{PythonPort, PythonQueue};
 pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketArena, PacketId};
+use crate::topology::LinkSpec;
 use sojourn_core::parameters::Refusal;
-use sojourn_core::{Bytes, CodeFailed, Stream, Time, choices, variants};
+use sojourn_core::{Bytes, CodeFailed, Span, Stream, Time, choices, variants};
 
 /// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
 macro_rules! queues {
@@ -53,22 +54,22 @@ macro_rules! queues {
         impl Builder for QueueKind {
             type Port = AnyPort;
 
-            fn port(&self, stream: Stream) -> AnyPort {
-                match self { $(QueueKind::$variant(own) => AnyPort::$variant(own.port(stream)),)+ }
+            fn port(&self, outlet: Outlet) -> AnyPort {
+                match self { $(QueueKind::$variant(own) => AnyPort::$variant(own.port(outlet)),)+ }
             }
-            fn host_port(&self, stream: Stream) -> AnyPort {
+            fn host_port(&self, outlet: Outlet) -> AnyPort {
                 match self {
-                    $(QueueKind::$variant(own) => AnyPort::$variant(own.host_port(stream)),)+
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.host_port(outlet)),)+
                 }
             }
-            fn in_memory(&self, stream: Stream) -> AnyPort {
+            fn in_memory(&self, outlet: Outlet) -> AnyPort {
                 match self {
-                    $(QueueKind::$variant(own) => AnyPort::$variant(own.in_memory(stream)),)+
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.in_memory(outlet)),)+
                 }
             }
-            fn endless_port(&self, stream: Stream) -> AnyPort {
+            fn endless_port(&self, outlet: Outlet) -> AnyPort {
                 match self {
-                    $(QueueKind::$variant(own) => AnyPort::$variant(own.endless_port(stream)),)+
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.endless_port(outlet)),)+
                 }
             }
             fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -140,27 +141,41 @@ queues! {
     Python(PythonQueue),
 }
 
+/// The port that a queue is built for.
+#[derive(Clone, Debug)]
+pub struct Outlet {
+    /// For the random choices of this queue alone.
+    pub stream: Stream,
+    /// The link that the port sends on.
+    pub link: LinkSpec,
+    /// Whether that link leads to a host.
+    pub leads_to_host: bool,
+    /// The round trip of a full packet between the hosts that are farthest apart, were all links as fast
+    /// as this one.
+    pub round_trip: Span,
+}
+
 /// Builds the ports of a discipline.
 pub trait Builder {
     /// What one port keeps.
     type Port: Queue;
 
-    /// An empty port of a switch; `stream` is for its random choices alone.
-    fn port(&self, stream: Stream) -> Self::Port;
+    /// An empty port of a switch.
+    fn port(&self, outlet: Outlet) -> Self::Port;
 
     /// An empty port of a host: like a switch's, unless the discipline says otherwise.
-    fn host_port(&self, stream: Stream) -> Self::Port {
-        self.port(stream)
+    fn host_port(&self, outlet: Outlet) -> Self::Port {
+        self.port(outlet)
     }
 
     /// An empty port of a switch whose ports share its memory: the queue itself has no limit, and
     /// [`evict`](Queue::evict) says which packet goes when the memory is full.
-    fn in_memory(&self, stream: Stream) -> Self::Port;
+    fn in_memory(&self, outlet: Outlet) -> Self::Port;
 
     /// An empty port of a host under backpressure. It never drops: its transports send only a few
     /// packets at a time.
-    fn endless_port(&self, stream: Stream) -> Self::Port {
-        self.in_memory(stream)
+    fn endless_port(&self, outlet: Outlet) -> Self::Port {
+        self.in_memory(outlet)
     }
 
     /// Refuses a buffer into which no packet of `largest` bytes fits.
@@ -175,12 +190,12 @@ pub trait Buffered {
     /// The buffer of a port that shares it with no other.
     fn room(&self) -> Capacity;
 
-    /// An empty port with this buffer; `stream` is for its random choices alone.
-    fn with_room(&self, room: Capacity, stream: Stream) -> Self::Port;
+    /// An empty port with this buffer.
+    fn with_room(&self, room: Capacity, outlet: Outlet) -> Self::Port;
 
     /// See [`Builder::endless_port`].
-    fn endless(&self, stream: Stream) -> Self::Port {
-        self.with_room(Capacity::endless(), stream)
+    fn endless(&self, outlet: Outlet) -> Self::Port {
+        self.with_room(Capacity::endless(), outlet)
     }
 
     /// Refuses parameters, the buffer aside, that cannot serve a packet of `largest` bytes.
@@ -192,16 +207,16 @@ pub trait Buffered {
 impl<B: Buffered> Builder for B {
     type Port = B::Port;
 
-    fn port(&self, stream: Stream) -> B::Port {
-        self.with_room(self.room(), stream)
+    fn port(&self, outlet: Outlet) -> B::Port {
+        self.with_room(self.room(), outlet)
     }
 
-    fn in_memory(&self, stream: Stream) -> B::Port {
-        self.with_room(Capacity::endless(), stream)
+    fn in_memory(&self, outlet: Outlet) -> B::Port {
+        self.with_room(Capacity::endless(), outlet)
     }
 
-    fn endless_port(&self, stream: Stream) -> B::Port {
-        self.endless(stream)
+    fn endless_port(&self, outlet: Outlet) -> B::Port {
+        self.endless(outlet)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -309,6 +324,15 @@ fn make_room<Q: Queue>(
         }
     }
     true
+}
+
+#[cfg(test)]
+impl Outlet {
+    /// A port at 10 Gb/s, to a switch.
+    fn alone(stream: Stream) -> Outlet {
+        let link = LinkSpec { rate: sojourn_core::Rate::gbps(10), delay: Span::from_us(1) };
+        Outlet { stream, link, leads_to_host: false, round_trip: Span::from_us(12) }
+    }
 }
 
 /// For tests of queues that drop no packet when they send one.

@@ -1,6 +1,6 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
-use super::{Buffered, Capacity, Counting, Queue, check_buffer, make_room};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, choices, parameters};
@@ -77,14 +77,14 @@ impl Buffered for PFabric {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, stream: Stream) -> PFabricPort {
+    fn with_room(&self, room: Capacity, outlet: Outlet) -> PFabricPort {
         PFabricPort {
             waiting: Vec::with_capacity(16),
             capacity: room,
             ties: self.ties,
             dequeue: self.dequeue,
             arrivals: 0,
-            stream,
+            stream: outlet.stream,
         }
     }
 }
@@ -229,7 +229,7 @@ mod tests {
     fn drops_by_the_text() {
         let queue = PFabric { buffer: Bytes(6_000), ..defaults() };
         let (mut port, mut arena) =
-            (queue.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default());
+            (queue.port(Outlet::alone(Streams::new(1, 0).stream("t", 0))), PacketArena::default());
         for priority in [5, 9, 7, 9] {
             assert_eq!(offer(&mut port, &mut arena, packet(priority, 1500, 0)), []);
         }
@@ -254,7 +254,7 @@ mod tests {
         let queue = PFabric { buffer: Bytes(4_500), ..defaults() };
         let (mut first, mut lost) = ([0u32; 3], [0u32; 3]);
         let trials = 30_000;
-        let mut port = queue.port(Streams::new(3, 0).stream("t", 0));
+        let mut port = queue.port(Outlet::alone(Streams::new(3, 0).stream("t", 0)));
         for _ in 0..trials {
             let mut arena = PacketArena::default();
             // The first of the equals has a rival before the others come, and beats or loses it.
@@ -292,7 +292,7 @@ mod tests {
             let dequeue = if earliest { Dequeue::EarliestOfFlow } else { Dequeue::Best };
             let queue =
                 PFabric { buffer: Bytes(7_500), ties: Ties::Arrival, dequeue, ..defaults() };
-            let mut port = queue.port(Streams::new(1, 0).stream("t", 0));
+            let mut port = queue.port(Outlet::alone(Streams::new(1, 0).stream("t", 0)));
             let (mut arena, mut plain) = (PacketArena::default(), Vec::<PacketId>::new());
             for (priority, flow, small, take) in steps {
                 if take && !plain.is_empty() {

@@ -2,13 +2,13 @@
 
 use super::codel::marks;
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, QueueKind, check_buffer};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, QueueKind, check_buffer};
 use crate::packet::{ECT, PacketArena, PacketId};
 use crate::python::{
     CodeFile, Decision, PortDecisions, PythonClass, QueueClass, QueueHooks, QueuedPacket,
 };
 use sojourn_core::parameters::{Check, Refusal, Table};
-use sojourn_core::{Bytes, CodeFailed, Span, Stream, Time, parameters};
+use sojourn_core::{Bytes, CodeFailed, Span, Time, parameters};
 
 parameters! {
     /// First in, first out, with an active queue management of yours (RFC 7567): a class in a Python
@@ -65,16 +65,16 @@ impl Buffered for PythonQueue {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, stream: Stream) -> PythonPort {
+    fn with_room(&self, room: Capacity, outlet: Outlet) -> PythonPort {
         let class = self.code.class::<dyn QueueClass>();
         let port = PythonPort { hooks: class.hooks(), ..PythonPort::keeping(room) };
-        match class.port(stream) {
+        match class.port(outlet.stream) {
             Ok(decisions) => PythonPort { decisions: Some(decisions), ..port },
             Err(why) => PythonPort { failure: Some(why), ..port },
         }
     }
 
-    fn endless(&self, _: Stream) -> PythonPort {
+    fn endless(&self, _: Outlet) -> PythonPort {
         PythonPort::keeping(Capacity::endless())
     }
 }

@@ -3,7 +3,9 @@
 
 use super::fifo::Fifo;
 use super::turns::Turns;
-use super::{Builder, Capacity, Counting, Queue, check_buffer, check_capacity, check_largest};
+use super::{
+    Builder, Capacity, Counting, Outlet, Queue, check_buffer, check_capacity, check_largest,
+};
 use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, parameters};
@@ -64,24 +66,24 @@ impl TrimPort {
 impl Builder for Trim {
     type Port = TrimPort;
 
-    fn port(&self, stream: Stream) -> TrimPort {
+    fn port(&self, outlet: Outlet) -> TrimPort {
         let data = Data::Fifo(Fifo::new(Capacity::new(self.buffer, self.counting)));
-        TrimPort::new(data, Capacity::new(self.headers, Counting::Bytes), stream)
+        TrimPort::new(data, Capacity::new(self.headers, Counting::Bytes), outlet.stream)
     }
 
-    fn host_port(&self, stream: Stream) -> TrimPort {
-        TrimPort::new(Data::Turns(Turns::default()), Capacity::endless(), stream)
+    fn host_port(&self, outlet: Outlet) -> TrimPort {
+        TrimPort::new(Data::Turns(Turns::default()), Capacity::endless(), outlet.stream)
     }
 
-    fn endless_port(&self, stream: Stream) -> TrimPort {
-        self.host_port(stream)
+    fn endless_port(&self, outlet: Outlet) -> TrimPort {
+        self.host_port(outlet)
     }
 
     /// The memory's limits take the place of the port's, and it is always the packet that comes whose
     /// payload goes.
-    fn in_memory(&self, stream: Stream) -> TrimPort {
+    fn in_memory(&self, outlet: Outlet) -> TrimPort {
         let data = Data::Fifo(Fifo::new(Capacity::endless()));
-        TrimPort::new(data, Capacity::endless(), stream)
+        TrimPort::new(data, Capacity::endless(), outlet.stream)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -204,7 +206,10 @@ mod tests {
     use sojourn_core::parameters::defaults;
 
     fn port(stream: u64) -> (TrimPort, PacketArena) {
-        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), PacketArena::default())
+        (
+            defaults::<Trim>().port(Outlet::alone(Streams::new(1, 0).stream("t", stream))),
+            PacketArena::default(),
+        )
     }
 
     fn data(sequence: u32) -> Packet {
@@ -278,7 +283,8 @@ mod tests {
         let plain = |i| Packet { marks: 0, ..data(i) };
         let lost: usize = (0..9).map(|i| offer(&mut port, &mut arena, plain(i))).sum();
         assert_eq!((lost, drain(&mut port, &mut arena).len()), (1, 8));
-        let mut host = defaults::<Trim>().host_port(Streams::new(1, 0).stream("t", 0));
+        let mut host =
+            defaults::<Trim>().host_port(Outlet::alone(Streams::new(1, 0).stream("t", 0)));
         assert_eq!((0..309).map(|i| offer(&mut host, &mut arena, data(i))).sum::<usize>(), 0);
         assert!(drain(&mut host, &mut arena).iter().all(|gone| gone.1 == 1500));
     }

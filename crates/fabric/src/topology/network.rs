@@ -76,6 +76,24 @@ pub struct Network {
     first_port: Vec<u32>,
     /// The shortest paths.
     pub(crate) routes: Routes,
+    /// How far apart its hosts are.
+    pub(crate) reach: Reach,
+}
+
+/// The way between the two hosts that are farthest apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reach {
+    /// Its propagation.
+    pub(crate) delay: Span,
+    /// Its links.
+    pub(crate) hops: u32,
+}
+
+impl Reach {
+    /// The round trip over it of a packet of `out` bytes and one of `back` bytes, on links of one `rate`.
+    pub(crate) fn round_trip(self, rate: Rate, out: u64, back: u64) -> Span {
+        self.delay * 2 + (rate.span(out) + rate.span(back)) * u64::from(self.hops)
+    }
 }
 
 impl Network {
@@ -133,7 +151,41 @@ impl Network {
         let of_hosts: Vec<(u32, u16)> = of_hosts.collect();
         let cables = Cables { first_port: &first_port, peers: &peers, hosts: &of_hosts };
         let routes = Routes::new(&cables);
-        Network { hosts, switches: graph.switches, links, first_port, routes }
+        let reach = Reach::default();
+        let network = Network { hosts, switches: graph.switches, links, first_port, routes, reach };
+        Network { reach: network.farthest(), ..network }
+    }
+
+    /// Looks from one host to all racks, and from the host of the farthest one to all again: in a fabric
+    /// whose parts are alike, and in a tree, no way is longer.
+    fn farthest(&self) -> Reach {
+        let mut of_rack = vec![None; self.racks()];
+        for host in 0..self.hosts {
+            let far = &mut of_rack[self.rack_of(host)];
+            let is_farther =
+                |other: usize| self.links[host].spec.delay > self.links[other].spec.delay;
+            if far.is_none_or(is_farther) {
+                *far = Some(host);
+            }
+        }
+        let from = |host: usize| {
+            let others = of_rack.iter().flatten().filter(move |&&other| other != host);
+            let way = |&other: &usize| {
+                let path = self.path(host, other);
+                let delay = path.iter().map(|hop| hop.link.delay).sum();
+                (Reach { delay, hops: path.len() as u32 }, other)
+            };
+            others.map(way).max()
+        };
+        let Some((_, far)) = from(0) else { return self.within_a_rack() };
+        from(far).map_or_else(Reach::default, |(reach, _)| reach)
+    }
+
+    /// The way between the hosts of the only rack.
+    fn within_a_rack(&self) -> Reach {
+        let mut delays: Vec<Span> = self.links[..self.hosts].iter().map(|l| l.spec.delay).collect();
+        delays.sort_unstable();
+        Reach { delay: delays.iter().rev().take(2).copied().sum(), hops: 2 }
     }
 
     /// The ports by which a packet for host `to` may leave `switch`, at least one.

@@ -4,11 +4,11 @@
 
 use crate::common::Lab;
 use sojourn_core::parameters::Refusal;
-use sojourn_core::{Rate, Stream, Time};
+use sojourn_core::{Rate, Time};
 use sojourn_fabric::Flow;
 use sojourn_fabric::engine::{Dependencies, Outcome, Progress, Scenario, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketArena, PacketId};
-use sojourn_fabric::queue::{Builder, Queue};
+use sojourn_fabric::queue::{Builder, Outlet, Queue};
 use sojourn_fabric::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -95,6 +95,7 @@ pub(crate) fn watch<B: Builder>(
         ack_priority: lab.scheme.ack_priority,
         network: scenario.network.clone(),
         nic,
+        streams: lab.streams,
     };
     let log = Rc::new(RefCell::new(Log::default()));
     let transport = Witness {
@@ -182,16 +183,16 @@ struct WatchedPort<D> {
 impl<B: Builder> Builder for Watched<'_, B> {
     type Port = WatchedPort<B::Port>;
 
-    fn port(&self, stream: Stream) -> Self::Port {
-        self.watched(self.inner.port(stream))
+    fn port(&self, outlet: Outlet) -> Self::Port {
+        self.watched(self.inner.port(outlet))
     }
 
-    fn host_port(&self, stream: Stream) -> Self::Port {
-        self.watched(self.inner.host_port(stream))
+    fn host_port(&self, outlet: Outlet) -> Self::Port {
+        self.watched(self.inner.host_port(outlet))
     }
 
-    fn in_memory(&self, stream: Stream) -> Self::Port {
-        self.watched(self.inner.in_memory(stream))
+    fn in_memory(&self, outlet: Outlet) -> Self::Port {
+        self.watched(self.inner.in_memory(outlet))
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {

@@ -6,10 +6,10 @@ mod weighted;
 pub use strict::Strict;
 pub use weighted::Weighted;
 
-use super::{AnyPort, Builder, PFabric, Queue, QueueKind};
+use super::{AnyPort, Builder, Outlet, PFabric, Queue, QueueKind};
 use crate::packet::{CLASSES, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
-use sojourn_core::{CodeFailed, Stream, Streams, Time, parameters, variants};
+use sojourn_core::{CodeFailed, Streams, Time, parameters, variants};
 use strict::Strictly;
 use weighted::ByWeight;
 
@@ -117,20 +117,20 @@ pub struct ClassesPort {
 impl Builder for Classes {
     type Port = ClassesPort;
 
-    fn port(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, QueueKind::port)
+    fn port(&self, outlet: Outlet) -> ClassesPort {
+        self.of(outlet, QueueKind::port)
     }
 
-    fn host_port(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, QueueKind::host_port)
+    fn host_port(&self, outlet: Outlet) -> ClassesPort {
+        self.of(outlet, QueueKind::host_port)
     }
 
-    fn in_memory(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, QueueKind::in_memory)
+    fn in_memory(&self, outlet: Outlet) -> ClassesPort {
+        self.of(outlet, QueueKind::in_memory)
     }
 
-    fn endless_port(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, QueueKind::endless_port)
+    fn endless_port(&self, outlet: Outlet) -> ClassesPort {
+        self.of(outlet, QueueKind::endless_port)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -141,9 +141,12 @@ impl Builder for Classes {
 
 impl Classes {
     /// A port whose queues `port` makes. Class 0 draws what its queue would draw on its own.
-    fn of(&self, stream: Stream, port: fn(&QueueKind, Stream) -> AnyPort) -> ClassesPort {
-        let others = Streams::new(stream.clone().bits(), 0);
-        let own = |class| if class == 0 { stream.clone() } else { others.stream("class", class) };
+    fn of(&self, outlet: Outlet, port: fn(&QueueKind, Outlet) -> AnyPort) -> ClassesPort {
+        let others = Streams::new(outlet.stream.clone().bits(), 0);
+        let own = |class| match class {
+            0 => outlet.clone(),
+            class => Outlet { stream: others.stream("class", class), ..outlet.clone() },
+        };
         let queues = (0..).zip(&self.inside).map(|(class, queue)| port(queue, own(class)));
         ClassesPort {
             queues: queues.collect(),

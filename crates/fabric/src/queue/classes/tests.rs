@@ -22,7 +22,7 @@ fn by_weight(weights: &[u8]) -> Between {
 }
 
 fn port(classes: &Classes) -> ClassesPort {
-    classes.port(Streams::new(5, 0).stream("t", 0))
+    classes.port(Outlet::alone(Streams::new(5, 0).stream("t", 0)))
 }
 
 /// An arena for flows whose classes are their numbers.

@@ -2,11 +2,11 @@
 
 mod lanes;
 
-use super::{Buffered, Capacity, Counting, Queue, check_buffer, make_room};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Stream, Time, choices, parameters};
+use sojourn_core::{Bytes, Time, choices, parameters};
 use std::collections::VecDeque;
 
 parameters! {
@@ -53,7 +53,7 @@ impl Buffered for Drr {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, _: Stream) -> DrrPort {
+    fn with_room(&self, room: Capacity, _: Outlet) -> DrrPort {
         DrrPort {
             lanes: Lanes::default(),
             round: VecDeque::new(),

@@ -9,7 +9,7 @@ use sojourn_core::Streams;
 use sojourn_core::parameters::defaults;
 
 fn port(drr: &Drr) -> (DrrPort, PacketArena) {
-    (drr.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
+    (drr.port(Outlet::alone(Streams::new(1, 0).stream("t", 0))), PacketArena::default())
 }
 
 fn packet(flow: u32, size: u16) -> Packet {

@@ -3,7 +3,7 @@
 
 use super::codel::marks;
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Queue, check_buffer};
+use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, Stream, Time, choices, parameters};
@@ -235,12 +235,12 @@ impl Buffered for Pie {
         Capacity::new(self.buffer, self.counting)
     }
 
-    fn with_room(&self, room: Capacity, stream: Stream) -> PiePort {
-        PiePort { fifo: Fifo::new(room), controller: Controller::new(self, stream) }
+    fn with_room(&self, room: Capacity, outlet: Outlet) -> PiePort {
+        PiePort { fifo: Fifo::new(room), controller: Controller::new(self, outlet.stream) }
     }
 
-    fn endless(&self, stream: Stream) -> PiePort {
-        Pie { alpha: 0.0, beta: 0.0, ..self.clone() }.with_room(Capacity::endless(), stream)
+    fn endless(&self, outlet: Outlet) -> PiePort {
+        Pie { alpha: 0.0, beta: 0.0, ..self.clone() }.with_room(Capacity::endless(), outlet)
     }
 }
 

@@ -130,7 +130,7 @@ proptest! {
     ) {
         let delay = if by_rate { DelayBy::DepartureRate } else { DelayBy::Timestamps };
         let params = params(delay);
-        let mut port = params.port(stream());
+        let mut port = params.port(Outlet::alone(stream()));
         let mut own = stream();
         let tick = Time::from_ps(1 + own.below(params.update.ps()));
         let mut plain = Plain {
@@ -177,7 +177,7 @@ proptest! {
 fn an_overloaded_port_has_the_target_delay() {
     let params = params(DelayBy::Timestamps);
     let target = params.target;
-    let mut port = params.port(stream());
+    let mut port = params.port(Outlet::alone(stream()));
     let mut gaps = Streams::new(2, 0).stream("gaps", 0);
     let mut arena = PacketArena::default();
     let (mut now, mut free, mut dropped) = (Time::ZERO, Time::ZERO, 0u32);
