@@ -313,6 +313,7 @@ impl Ready {
             ack_priority: scheme.ack_priority,
             network: self.network.clone(),
             nic: self.nic.clone(),
+            streams: self.streams,
             digest_windows: self.digest_windows,
         };
         let transport = || Running::new(&scheme.transport, setup.clone());

@@ -9,7 +9,7 @@ use super::scenario::Scenario;
 use crate::hosts::HostPort;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
-use crate::transport::{End, Transport, Wake};
+use crate::transport::{Asked, End, Transport, Wake};
 use sojourn_core::{Light, Span, Time};
 use std::collections::VecDeque;
 
@@ -52,12 +52,12 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// Resumes a flow that was held: its link can take [`QUANTUM`] packets at `now`.
+    /// Resumes a flow that was held: its link can take some packets at `now`.
     fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: PacketId) -> PacketId {
         let nic = at(&mut self.nics, host);
         let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
         self.outbox.now = now;
-        self.outbox.capacity = QUANTUM;
+        self.outbox.capacity = nic.quantum();
         self.transport.resume(flow, &mut self.outbox);
         if std::mem::take(&mut self.outbox.held) {
             nic.hold(flow, now);
@@ -233,11 +233,12 @@ impl<B: Boundary> Links<B> {
     }
 }
 
-/// Full packets before a link when a held flow is resumed: enough that the link never rests.
+/// Full packets before a link when a flow [ahead](Asked::Ahead) of it is resumed: enough that the link
+/// never rests.
 const LEFT: u64 = 1;
 
-/// Packets that a resumed flow may send, as with the fair queueing of Linux (`quantum` of tc-fq(8)).
-pub(super) const QUANTUM: usize = 2;
+/// Packets that such a flow may send, as with the fair queueing of Linux (`quantum` of tc-fq(8)).
+const QUANTUM: usize = 2;
 
 /// A host's network interface: delays each packet by a random time, and says which flow may send when
 /// the link is busy. It works on several packets at a time, so that the delay of one does not keep the
@@ -250,6 +251,8 @@ pub(super) struct Nic {
     last: Time,
     /// Transmission time of a full packet; none without backpressure.
     full: Option<Span>,
+    /// When it asks flows.
+    asked: Asked,
     /// When the link has sent all that it was given, as transports see it.
     busy_until: Time,
     /// When the link can take a packet of a flow that is held; never where none is.
@@ -260,13 +263,14 @@ pub(super) struct Nic {
 
 impl Nic {
     /// The interface of host number `host`.
-    pub(super) fn new(scenario: &Scenario, host: usize) -> Nic {
+    pub(super) fn new(scenario: &Scenario, host: usize, asked: Asked) -> Nic {
         let full = scenario.network.links[host].spec.rate.span(scenario.largest.into());
         Nic {
             times: scenario.overhead(host).ps() + 1,
             chance: Light::new(scenario.streams.stream("overhead", host as u64)),
             last: Time::ZERO,
             full: (scenario.hosts.port == HostPort::Backpressure).then_some(full),
+            asked,
             busy_until: Time::ZERO,
             resumes: Time::NEVER,
             held: VecDeque::new(),
@@ -287,9 +291,19 @@ impl Nic {
     pub(super) fn capacity(&self, now: Time) -> usize {
         let Some(full) = self.full else { return usize::MAX };
         let ahead = Span::from_ps(self.busy_until.ps().saturating_sub(now.ps()));
-        match self.resumes == Time::NEVER && ahead <= full * (LEFT + 1) {
-            true => 1 + usize::from(ahead <= full) + usize::from(ahead == Span::ZERO),
-            false => 0,
+        let fits = |packets| usize::from(ahead <= full * packets);
+        match self.asked {
+            _ if self.resumes != Time::NEVER => 0,
+            Asked::Ahead => fits(0) + fits(1) + fits(LEFT + 1),
+            Asked::AtTheLink => fits(0),
+        }
+    }
+
+    /// Packets that a flow may send which is being resumed.
+    pub(super) fn quantum(&self) -> usize {
+        match self.asked {
+            Asked::Ahead => QUANTUM,
+            Asked::AtTheLink => 1,
         }
     }
 
@@ -333,7 +347,10 @@ impl Nic {
     /// When few enough packets are before the link for one more, at `now` or later.
     #[inline(always)]
     fn has_room(&self, now: Time) -> Time {
-        let ahead = self.full.map_or(Span::ZERO, |full| full * LEFT);
+        let ahead = match (self.full, self.asked) {
+            (Some(full), Asked::Ahead) => full * LEFT,
+            _ => Span::ZERO,
+        };
         now.max(Time::from_ps(self.busy_until.ps().saturating_sub(ahead.ps())))
     }
 }

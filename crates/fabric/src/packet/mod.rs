@@ -87,8 +87,8 @@ pub struct Packet {
     pub echo: u16,
     /// Its purpose.
     pub kind: Kind,
-    /// What queues read and write, [`ECT`], [`CE`], [`TRIMMABLE`] and [`TRIMMED`], and
-    /// the [marks of its transport](TRANSPORT_MARKS).
+    /// What queues read and write, [`ECT`], [`CE`], [`TRIMMABLE`], [`TRIMMED`] and
+    /// [`TRIMMED_AT_LAST`], and the [marks of its transport](TRANSPORT_MARKS).
     pub marks: u8,
 }
 
@@ -102,8 +102,10 @@ pub const CE: u8 = 2;
 pub const TRIMMED: u8 = 8;
 /// A queue may trim the payload instead of dropping the packet.
 pub const TRIMMABLE: u8 = 32;
+/// A queue that trimmed the payload sends to the host that the packet is for.
+pub const TRIMMED_AT_LAST: u8 = 128;
 /// Marks that only the transport of a packet reads and writes.
-pub const TRANSPORT_MARKS: [u8; 4] = [4, 16, 64, 128];
+pub const TRANSPORT_MARKS: [u8; 3] = [4, 16, 64];
 /// How many traffic classes there are, as in IEEE 802.1Q.
 pub const CLASSES: usize = 8;
 

@@ -5,6 +5,7 @@
 
 mod ecmp;
 mod entropy;
+mod entropy_value;
 mod spray;
 
 pub(crate) use ecmp::{hashed, salt, salt_of};
@@ -64,6 +65,7 @@ paths! {
     Spray(spray::Spray),
     Ecmp(ecmp::Ecmp),
     Entropy(entropy::Entropy),
+    EntropyValue(entropy_value::EntropyValue),
 }
 
 impl Setting for Balance {

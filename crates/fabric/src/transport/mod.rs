@@ -27,7 +27,7 @@ use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::python::{ControllerClass, PythonClass};
 use crate::topology::{Hop, Network};
 use sojourn_core::parameters::{Parameters, Refusal};
-use sojourn_core::{CodeFailed, Rate, Span, Time, variants};
+use sojourn_core::{CodeFailed, Rate, Span, Streams, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
 /// transport that the engine drives.
@@ -90,6 +90,9 @@ macro_rules! transports {
             }
             fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
                 match self { $(Running::$variant(running) => running.urgency(flow, now),)+ }
+            }
+            fn asked(&self) -> Asked {
+                match self { $(Running::$variant(running) => running.asked(),)+ }
             }
             fn tally(&self, flow: u32) -> Tally {
                 match self { $(Running::$variant(running) => running.tally(flow),)+ }
@@ -215,6 +218,8 @@ pub struct Setup {
     pub network: std::sync::Arc<Network>,
     /// Rate of each host's link.
     pub nic: std::sync::Arc<[Rate]>,
+    /// The random streams.
+    pub streams: Streams,
     /// Whether [`Tally::window_digest`] is wanted.
     pub digest_windows: bool,
 }
@@ -323,6 +328,16 @@ pub struct Outbox {
     pub held: bool,
 }
 
+/// When a host under backpressure has a flow send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// While a packet is still before the link, two packets at a time, as an operating system does.
+    Ahead,
+    /// When the link is free, one packet at a time, as a network interface with a transport of its own
+    /// does: a packet leaves when it is sent, so that a transport knows when.
+    AtTheLink,
+}
+
 /// Both ends of all flows of one simulation. A sender's state is touched only in calls for the flow's
 /// source host, a receiver's only in calls for its destination, so that hosts can be simulated in any order
 /// within a window.
@@ -343,6 +358,11 @@ pub trait Transport {
     /// Goes on with `flow`, which was held, as the host's port takes more. Only transports that look at
     /// [`Outbox::capacity`] hold flows.
     fn resume(&mut self, _flow: u32, _outbox: &mut Outbox) {}
+
+    /// When a host under backpressure has a flow send.
+    fn asked(&self) -> Asked {
+        Asked::Ahead
+    }
 
     /// The priority of the next packet of `flow`, lower first; none where all are equal.
     fn urgency(&self, _flow: u32, _now: Time) -> Option<u32> {

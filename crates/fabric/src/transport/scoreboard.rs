@@ -86,6 +86,15 @@ impl Scoreboard {
         self.word(sequence / 64) >> (sequence % 64) & 1 == 1
     }
 
+    /// Which of the 64 numbers from `from` on are in it, the first in the lowest bit; `from` is not
+    /// below the base.
+    #[inline]
+    pub(super) fn bits(&self, from: u32) -> u64 {
+        let (word, shift) = (from / 64, from % 64);
+        let high = self.word(word + 1).checked_shl(64 - shift).unwrap_or(0);
+        self.word(word) >> shift | high
+    }
+
     /// The `nth` highest number in it, the highest being the first. All are below `end`, and there
     /// are as many.
     pub(super) fn nth_highest(&self, end: u32, nth: u32) -> u32 {
@@ -147,6 +156,9 @@ mod tests {
                     let counted = set.range(from..from + by).count() as u32;
                     prop_assert_eq!(board.count(from, from + by), counted);
                     prop_assert_eq!(board.contains(from), set.contains(&from));
+                    let bits = (0..64).filter(|bit| board.bits(from) >> bit & 1 == 1);
+                    let expected = set.range(from..from + 64).map(|number| number - from);
+                    prop_assert!(bits.eq(expected));
                 }
                 for (nth, &number) in (1..).zip(set.iter().rev()) {
                     prop_assert_eq!(board.nth_highest(set.last().unwrap() + 1, nth), number);

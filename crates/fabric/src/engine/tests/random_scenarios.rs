@@ -192,6 +192,7 @@ pub(super) fn scenario(
         ack_priority: scheme.ack_priority,
         network: scenario.network.clone(),
         nic: graph.nics().map(|link| link.rate).collect(),
+        streams: scenario.streams,
     };
     (scenario, setup)
 }

@@ -2,9 +2,7 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::random_scenarios::{buffers, classes, flows, managed_or_not, scenario, topologies};
-use crate::engine::host::{
-    Nic, QUANTUM, START, WAKE_RECEIVER, WAKE_SENDER, start_note, wake_note, wake_of,
-};
+use crate::engine::host::{Nic, START, WAKE_RECEIVER, WAKE_SENDER, start_note, wake_note, wake_of};
 use crate::engine::looks::Looks;
 use crate::engine::routing::{at_a_tie, drawn};
 use crate::engine::{Scenario, queue_of, sojourn_simulate, with_ports};
@@ -86,6 +84,7 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         Some(switch) => first_turn(scenario.streams, port, scenario.network.most_ways(switch)),
         None => 0,
     };
+    let asked = transport.asked();
     let mut oracle = Reference::<B> {
         scenario,
         transport,
@@ -96,7 +95,7 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         free: vec![Time::ZERO; ports],
         served: vec![false; ports],
         turns: (0..ports as u32).map(first).collect(),
-        nics: (0..scenario.network.hosts).map(|host| Nic::new(scenario, host)).collect(),
+        nics: (0..scenario.network.hosts).map(|host| Nic::new(scenario, host, asked)).collect(),
         drawn: drawn(scenario).collect(),
         arena: scenario.arena(),
         events: BinaryHeap::new(),
@@ -295,7 +294,7 @@ impl<B: Builder> Reference<'_, B> {
             (Kind::WAKE, RESUME) if self.nics[host].resumes() != now => return,
             (Kind::WAKE, RESUME) => {
                 flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
-                turn.capacity = QUANTUM;
+                turn.capacity = self.nics[host].quantum();
                 self.transport.resume(flow, &mut turn);
             }
             (Kind::LOOK, _) => self.look(packet.to, packet.sequence),

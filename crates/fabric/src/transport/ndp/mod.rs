@@ -143,7 +143,7 @@ mod tests {
     use crate::topology::SingleSwitch;
     use crate::transport::{AckPriority, Priority};
     use sojourn_core::parameters::defaults;
-    use sojourn_core::{Rate, Time};
+    use sojourn_core::{Rate, Streams, Time};
 
     /// Flows of `counts` packets from host 0 to host 1, all started; what they sent.
     fn started(counts: &[u64]) -> (NdpRunning, Outbox) {
@@ -156,6 +156,7 @@ mod tests {
             ack_priority: AckPriority::Highest,
             network: SingleSwitch { hosts: 2, ..defaults() }.graph().network().into(),
             nic: [Rate::gbps(10); 2].into(),
+            streams: Streams::new(1, 0),
         };
         let mut ndp =
             NdpRunning::new(&Ndp { initial_window: NonZeroU32::MIN, ..defaults() }, setup);

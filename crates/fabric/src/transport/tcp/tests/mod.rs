@@ -13,7 +13,7 @@ use crate::packet::{Kind, Packet};
 use crate::topology::{SingleSwitch, Topology};
 use crate::transport::{AckPriority, End, Outbox, Priority, Setup, Transport, Wake};
 use sojourn_core::parameters::defaults;
-use sojourn_core::{Rate, Span, Time};
+use sojourn_core::{Rate, Span, Streams, Time};
 
 /// A flow of so many full packets from one host of a switch to another.
 pub(super) fn setup(packets: u32) -> Setup {
@@ -28,6 +28,7 @@ pub(super) fn setup(packets: u32) -> Setup {
         ack_priority: AckPriority::Highest,
         network: topology.graph().network().into(),
         nic: [Rate::gbps(10), Rate::gbps(10)].into(),
+        streams: Streams::new(1, 0),
     }
 }
 
