@@ -314,6 +314,7 @@ impl Ready {
             network: self.network.clone(),
             nic: self.nic.clone(),
             streams: self.streams,
+            exchanges: scheme.transport.exchanges(self.jobs.flows.len()),
             digest_windows: self.digest_windows,
         };
         let transport = || Running::new(&scheme.transport, setup.clone());

@@ -3,10 +3,12 @@
 use crate::ideal::Ideal;
 use crate::path::Balance;
 use crate::python::surround;
-use crate::queue::{CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind};
+use crate::queue::{
+    CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind, TrimMark,
+};
 use crate::transport::{
-    AckPriority, Bbr, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions,
-    TransportKind, WindowLimits,
+    AckPriority, Bbr, Control, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift,
+    TcpOptions, TransportKind, Uet, WindowLimits,
 };
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -122,6 +124,27 @@ const KNOWN: &[Known] = &[
             )
         },
         balance: Balance::Spray,
+    },
+    Known {
+        name: "UET NSCC",
+        summary: "Ultra Ethernet with the sender's window, over ports that trim and mark, each packet by an \
+                  entropy value of its own: good ones again, else bad ones skipped (UEC 1.0, section 3.6). \
+                  Wants packets of 4150 B: payload 4086 B, header and ack 64 B.",
+        make: || uet(Control::Nscc),
+        balance: Balance::EntropyValue,
+    },
+    Known {
+        name: "UET RCCC",
+        summary: "Ultra Ethernet with credit of the receiver, over ports that trim and, inside of the fabric, mark; \
+                  else as UET NSCC.",
+        make: || uet(Control::Rccc),
+        balance: Balance::EntropyValue,
+    },
+    Known {
+        name: "UET NSCC+RCCC",
+        summary: "Ultra Ethernet with both, the sender's window and credit of the receiver; else as UET RCCC.",
+        make: || uet(Control::Both),
+        balance: Balance::EntropyValue,
     },
     Known {
         name: "Swift",
@@ -243,6 +266,13 @@ fn datacentre() -> ControlLaw {
 fn sprayed_tcp(queue: QueueKind) -> (TransportKind, QueueKind, Priority) {
     let tcp = NewReno { window: window(), options: sprayed() };
     (TransportKind::NewReno(tcp), queue, Priority::None(defaults()))
+}
+
+fn uet(control: Control) -> (TransportKind, QueueKind, Priority) {
+    // What waits for a host was asked for, where receivers give credit.
+    let queue = TrimMark { marks_to_hosts: control == Control::Nscc, ..defaults() };
+    let transport = TransportKind::Uet(Uet { control, ..defaults() });
+    (transport, QueueKind::TrimMark(queue), Priority::None(defaults()))
 }
 
 fn drop_tail() -> QueueKind {

@@ -428,6 +428,7 @@ fn queue_of<B: Builder>(scenario: &Scenario, queue: &B, port: u64) -> B::Port {
         link,
         leads_to_host: (to as usize) < network.hosts,
         round_trip: network.reach.round_trip(link.rate, full, smallest),
+        full: scenario.largest,
     };
     if port < network.hosts as u64 {
         match scenario.hosts.port {

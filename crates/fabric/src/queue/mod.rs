@@ -16,6 +16,7 @@ mod pfabric;
 mod pie;
 mod python;
 mod trim;
+mod trim_mark;
 mod turns;
 
 pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
@@ -30,6 +31,7 @@ pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use pie::{DelayBy, Pie, PiePort};
 pub use python::{PythonPort, PythonQueue};
 pub use trim::{Trim, TrimPort};
+pub use trim_mark::{TrimMark, TrimMarkPort};
 
 use crate::packet::{Packet, PacketArena, PacketId};
 use crate::topology::LinkSpec;
@@ -99,7 +101,7 @@ macro_rules! queues {
                 match self { $(AnyPort::$variant(port) => port.dequeue(now, arena, drop),)+ }
             }
             #[inline]
-            fn trims(&self, arriving: PacketId, arena: &PacketArena) -> bool {
+            fn trims(&self, arriving: PacketId, arena: &mut PacketArena) -> bool {
                 match self { $(AnyPort::$variant(port) => port.trims(arriving, arena),)+ }
             }
             #[inline]
@@ -132,6 +134,7 @@ queues! {
     Ecn(Ecn),
     PFabric(PFabric),
     Trim(Trim),
+    TrimMark(TrimMark),
     Levels(Levels),
     Drr(Drr),
     Classes(Classes),
@@ -153,6 +156,8 @@ pub struct Outlet {
     /// The round trip of a full packet between the hosts that are farthest apart, were all links as fast
     /// as this one.
     pub round_trip: Span,
+    /// Bytes of a full packet.
+    pub full: u16,
 }
 
 /// Builds the ports of a discipline.
@@ -251,10 +256,10 @@ pub trait Queue {
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) -> Option<PacketId>;
 
-    /// Whether the packet `arriving`, for which a switch's memory has no room, is trimmed to its header
-    /// if its transport allows that. See [`PacketArena::trim`].
+    /// Trims the packet `arriving`, for which a switch's memory has no room, to its header, if its
+    /// transport allows that. See [`PacketArena::trim`]. Returns whether it did.
     #[inline]
-    fn trims(&self, _arriving: PacketId, _arena: &PacketArena) -> bool {
+    fn trims(&self, _arriving: PacketId, _arena: &mut PacketArena) -> bool {
         false
     }
 
@@ -331,7 +336,7 @@ impl Outlet {
     /// A port at 10 Gb/s, to a switch.
     fn alone(stream: Stream) -> Outlet {
         let link = LinkSpec { rate: sojourn_core::Rate::gbps(10), delay: Span::from_us(1) };
-        Outlet { stream, link, leads_to_host: false, round_trip: Span::from_us(12) }
+        Outlet { stream, link, leads_to_host: false, round_trip: Span::from_us(12), full: 1500 }
     }
 }
 

@@ -170,8 +170,8 @@ impl Queue for TrimPort {
     }
 
     #[inline]
-    fn trims(&self, _: PacketId, _: &PacketArena) -> bool {
-        true
+    fn trims(&self, id: PacketId, arena: &mut PacketArena) -> bool {
+        arena.trim(id)
     }
 
     #[inline]

@@ -246,7 +246,7 @@ impl Memory {
         mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) -> bool {
         while !self.take(share, arena.known(id).size) {
-            if queue.trims(id, arena) && arena.trim(id) {
+            if queue.trims(id, arena) {
                 continue;
             }
             let victim = match self.takes_alone(*share, arena.known(id).size) {

@@ -15,7 +15,7 @@ pub use clos::Clos;
 pub use fat_tree::FatTree;
 pub use graph::{Forwarding, Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
-pub(crate) use network::ExactTiming;
+pub(crate) use network::{ExactTiming, Reach};
 pub use network::{Hop, Link, Network};
 pub(crate) use routes::{Exit, Lookup, Routes};
 pub use single_switch::SingleSwitch;

@@ -156,6 +156,35 @@ impl Network {
         Network { reach: network.farthest(), ..network }
     }
 
+    /// How many times more the hosts can send than the scarcest tier of the fabric carries on, at least 1.
+    pub(crate) fn oversubscription(&self) -> f64 {
+        let speed = |link: &Link| link.spec.rate.bits_per_second() as f64;
+        let mut level = vec![None; self.switches];
+        let mut here: Vec<usize> = (0..self.switches).filter(|&s| self.is_edge(s)).collect();
+        here.iter().for_each(|&switch| level[switch] = Some(0));
+        let sent: f64 = self.links[..self.hosts].iter().map(speed).sum();
+        let mut most = 1.0f64;
+        for tier in 1.. {
+            let ups = here.iter().flat_map(|&switch| self.ports_of(switch));
+            let ups: Vec<(usize, &Link)> = ups
+                .filter_map(|port| {
+                    let link = &self.links[port];
+                    Some(((link.to as usize).checked_sub(self.hosts)?, link))
+                })
+                .filter(|(to, _)| level[*to].is_none())
+                .collect();
+            if ups.is_empty() {
+                break;
+            }
+            most = most.max(sent / ups.iter().map(|(_, link)| speed(link)).sum::<f64>());
+            here = ups.into_iter().map(|(to, _)| to).collect();
+            here.sort_unstable();
+            here.dedup();
+            here.iter().for_each(|&switch| level[switch] = Some(tier));
+        }
+        most
+    }
+
     /// Looks from one host to all racks, and from the host of the farthest one to all again: in a fabric
     /// whose parts are alike, and in a tree, no way is longer.
     fn farthest(&self) -> Reach {

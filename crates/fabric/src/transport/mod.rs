@@ -7,10 +7,12 @@
 //! The TCP family (`tcp/`) shares one reliable, window-limited sender; a member of it is one file with
 //! its parameters and its rules for the window ([`CongestionControl`]).
 
+mod ledger;
 mod ndp;
 mod priority;
 mod scoreboard;
 mod tcp;
+mod uet;
 
 pub use ndp::{Ndp, NdpRunning};
 pub use priority::{
@@ -20,6 +22,10 @@ pub use tcp::{
     Acked, Bbr, CongestionControl, Cubic, Dctcp, Delivery, FastRetransmit, LineRate, LinuxRecovery,
     MinTcp, NewReno, PythonControl, PythonTransport, RackRules, Rules, Swift, TcpOptions,
     TimeOutRule, Timer, Window, WindowLimits, Windowed, cube_root,
+};
+pub use uet::{
+    Bitmap, Control, Exchange, LastHopTrims, Mixed, Oblivious, Reps, Spraying, TimedOut, Uet,
+    UetRunning, Untimed,
 };
 
 use crate::flow::{Flow, Packets};
@@ -119,6 +125,7 @@ transports! {
     Swift(Swift),
     Cubic(Cubic),
     Bbr(Bbr),
+    Uet(Uet),
     Python(PythonTransport),
 }
 
@@ -147,6 +154,14 @@ impl TransportParameters for PythonTransport {
     }
 }
 
+impl TransportParameters for Uet {
+    type Running = UetRunning;
+
+    fn run(&self, setup: Setup) -> UetRunning {
+        UetRunning::new(self, setup)
+    }
+}
+
 impl TransportParameters for Ndp {
     type Running = NdpRunning;
 
@@ -171,6 +186,17 @@ impl TransportKind {
                 Some(("Swift's target (base_target, hop_scale)", base_target.saturating_add(hops)))
             }
             _ => None,
+        }
+    }
+
+    /// For so many flows, what the ends of each write for each other because no packet has room for it;
+    /// nothing where packets say all. A simulation has one of them, on all threads.
+    pub fn exchanges(&self, flows: usize) -> std::sync::Arc<[Exchange]> {
+        match self {
+            TransportKind::Uet(_) => {
+                std::iter::repeat_with(Exchange::default).take(flows).collect()
+            }
+            _ => std::sync::Arc::default(),
         }
     }
 
@@ -220,6 +246,9 @@ pub struct Setup {
     pub nic: std::sync::Arc<[Rate]>,
     /// The random streams.
     pub streams: Streams,
+    /// What the ends of each flow write for each other, on whatever threads they are simulated; see
+    /// [`TransportKind::exchanges`].
+    pub exchanges: std::sync::Arc<[Exchange]>,
     /// Whether [`Tally::window_digest`] is wanted.
     pub digest_windows: bool,
 }

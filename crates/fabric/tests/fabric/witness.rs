@@ -96,6 +96,7 @@ pub(crate) fn watch<B: Builder>(
         network: scenario.network.clone(),
         nic,
         streams: lab.streams,
+        exchanges: lab.scheme.transport.exchanges(scenario.flows.len()),
     };
     let log = Rc::new(RefCell::new(Log::default()));
     let transport = Witness {
@@ -244,7 +245,7 @@ impl<D: Queue> Queue for WatchedPort<D> {
         });
     }
 
-    fn trims(&self, arriving: PacketId, arena: &PacketArena) -> bool {
+    fn trims(&self, arriving: PacketId, arena: &mut PacketArena) -> bool {
         self.inner.trims(arriving, arena)
     }
 

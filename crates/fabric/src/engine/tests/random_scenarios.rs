@@ -193,6 +193,7 @@ pub(super) fn scenario(
         network: scenario.network.clone(),
         nic: graph.nics().map(|link| link.rate).collect(),
         streams: scenario.streams,
+        exchanges: scheme.transport.exchanges(scenario.flows.len()),
     };
     (scenario, setup)
 }

@@ -182,7 +182,7 @@ impl Queue for ClassesPort {
     }
 
     #[inline]
-    fn trims(&self, arriving: PacketId, arena: &PacketArena) -> bool {
+    fn trims(&self, arriving: PacketId, arena: &mut PacketArena) -> bool {
         self.queues[self.class_of(arriving, arena)].trims(arriving, arena)
     }
 

@@ -157,6 +157,7 @@ mod tests {
             network: SingleSwitch { hosts: 2, ..defaults() }.graph().network().into(),
             nic: [Rate::gbps(10); 2].into(),
             streams: Streams::new(1, 0),
+            exchanges: [].into(),
         };
         let mut ndp =
             NdpRunning::new(&Ndp { initial_window: NonZeroU32::MIN, ..defaults() }, setup);

@@ -29,6 +29,7 @@ pub(super) fn setup(packets: u32) -> Setup {
         network: topology.graph().network().into(),
         nic: [Rate::gbps(10), Rate::gbps(10)].into(),
         streams: Streams::new(1, 0),
+        exchanges: [].into(),
     }
 }
 
