@@ -1,4 +1,4 @@
-"""The arguments of htsim_uec: each is taken, refused with its reason, or has no effect on results."""
+"""The arguments of htsim_uec: each is taken, refused with its reason, or changes no result."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.units import BPS_PER_GBPS, BPS_PER_MBPS, PS_PER_US
 from sojourn.htsim.lines import whole
 from sojourn.htsim.matrix import MESSAGES
 
@@ -14,8 +15,8 @@ OPTION = "--htsim"
 
 PROGRAM = "htsim_uec"
 _LONGEST = 10_000
-_MOST_US = 10**9
-_MOST_MBPS = 10**9
+_MOST_US = 1_000_000_000
+_MOST_MBPS = 100_000_000
 
 
 @dataclass
@@ -30,8 +31,8 @@ class Arguments:
     topology: str | None = None
     nodes: int | None = None
     tiers: int = 3
-    speed: int = 100_000_000_000
-    hop_latency: int = 1_000_000
+    speed: int = 100 * BPS_PER_GBPS
+    hop_latency: int = PS_PER_US
     switch_latency: int = 0
     failed: int = 0
     packet_bytes: int = 4150
@@ -164,7 +165,7 @@ def _number(name: str, least: int, most: int) -> _Set:
 
 def _microseconds(name: str) -> _Set:
     def act(found: Arguments, words: _Words) -> None:
-        setattr(found, name, words.scaled(10**6, _MOST_US, "microseconds"))
+        setattr(found, name, words.scaled(PS_PER_US, _MOST_US, "microseconds"))
 
     return act
 
@@ -192,7 +193,7 @@ def _algorithm(found: Arguments, words: _Words) -> None:
 
 
 def _speed(found: Arguments, words: _Words) -> None:
-    found.speed = words.scaled(10**6, _MOST_MBPS, "megabits a second", least=1)
+    found.speed = words.scaled(BPS_PER_MBPS, _MOST_MBPS, "megabits a second", least=1)
 
 
 def _ecn(found: Arguments, words: _Words) -> None:
@@ -211,7 +212,7 @@ def _paths(found: Arguments, words: _Words) -> None:
 
 
 def _spraying(found: Arguments, words: _Words) -> None:
-    names = {name: "" for name in ("mixed", "bitmap", "reps", "oblivious")}
+    names = dict.fromkeys(("mixed", "bitmap", "reps", "oblivious"), "")
     found.spraying = words.one_of({**names, "reps_legacy": "expected reps, which replaced it"})
 
 
@@ -256,7 +257,7 @@ _KNOWN: Mapping[str, _Set] = {
     "-cwnd": _number("window", 0, 10**6),
     "-paths": _paths,
     "-load_balancing_algo": _spraying,
-    "-sack_threshold": _number("ack_every_bytes", 0, 10**9),
+    "-sack_threshold": _number("ack_every_bytes", 0, 2**31 - 1),
     "-target_q_delay": _microseconds("target"),
     "-qa_gate": _number("quick_adapt_gate", 0, 16),
     "-seed": _number("seed", 0, 2**31 - 1),
@@ -277,9 +278,7 @@ _KNOWN: Mapping[str, _Set] = {
             **dict.fromkeys(("composite_ecn", "aeolus", "aeolus_ecn"), _OTHER_QUEUE),
         }
     ),
-    "-host_queue_type": _only(
-        {"fair_prio": "", **dict.fromkeys(("swift", "prio"), _OTHER_HOST)}
-    ),
+    "-host_queue_type": _only({"fair_prio": "", **dict.fromkeys(("swift", "prio"), _OTHER_HOST)}),
     "-planes": _only({"1": "", **{str(n): "a host has one link here" for n in range(2, 9)}}),
     "-trimsize": _only({"64": ""}),
     # Not simulated.

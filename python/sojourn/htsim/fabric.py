@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import isqrt
 
 from sojourn._internal.errors import InputError
+from sojourn._internal.units import BPS_PER_GBPS, BPS_PER_MBPS, PS_PER_NS, PS_PER_US
 
-PS_PER_US = 1_000_000
 _MOST_HOSTS = 1 << 16
 
 
@@ -51,7 +51,7 @@ class Tree:
 
     @property
     def latency(self) -> int:
-        """The time on the longest way between two hosts without any transmission, in picoseconds."""
+        """What the longest way between two hosts takes before any transmission, in picoseconds."""
         links = 2 * sum(tier.latency for tier in self.tiers)
         switches = [tier.switch_latency for tier in self.tiers]
         return links + 2 * sum(switches[:-1]) + switches[-1]
@@ -162,8 +162,10 @@ def _as_links(delays: list[int]) -> str:
 
 
 def failures(tree: Tree, number: int) -> list[dict[str, object]]:
-    """The links that `-failed` degrades: of two tiers all links of the first spines, both ways; of
-    three the first links from cores down to the first switches below them, that way only.
+    """The links that `-failed` degrades.
+
+    In two tiers these are all links of the first spines, both ways. In three they are the first
+    links from cores down to the first switches below them, that way only.
     """
     if not tree.cores:
         spines = range(min(number, tree.planes))
@@ -183,14 +185,14 @@ FAILED_CAPACITY = 0.25
 
 
 def _rate(bits: int) -> str:
-    for unit, size in (("Gbps", 10**9), ("Mbps", 10**6), ("Kbps", 10**3)):
+    for unit, size in (("Gbps", BPS_PER_GBPS), ("Mbps", BPS_PER_MBPS)):
         if bits % size == 0:
             return f"{bits // size}{unit}"
     return f"{bits}bps"
 
 
 def _time(ps: int) -> str:
-    for unit, size in (("us", 10**6), ("ns", 10**3)):
+    for unit, size in (("us", PS_PER_US), ("ns", PS_PER_NS)):
         if ps % size == 0:
             return f"{ps // size}{unit}"
     return f"{ps}ps"

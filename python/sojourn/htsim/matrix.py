@@ -11,7 +11,7 @@ _KEYS = ("id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigg
 _KINDS = ("oneshot", "multishot", "barrier")
 _MOST_NODES = 1 << 16
 _MOST_CONNECTIONS = 2_000_000
-_LATEST_US = 10**9
+_LATEST_US = 1_000_000_000
 _LARGEST_SIZE = 2**31 - 1
 
 MESSAGES = "messages on one connection are not simulated yet"

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn._internal.errors import InputError
-from sojourn._internal.formats import toml_lines
+from sojourn._internal.formats import toml_sections
+from sojourn._internal.units import BPS_PER_GBPS
 from sojourn.htsim import arguments, fabric, matrix, topology_file, waiting
 from sojourn.htsim.arguments import PROGRAM, Arguments, refused
 from sojourn.htsim.fabric import Tree
@@ -51,7 +51,7 @@ class Made:
 
     def text(self, workload: Mapping[str, object]) -> str:
         """The study as TOML, with its flows where `workload` says."""
-        return _toml({**self.tables, "workload": workload})
+        return toml_sections({**self.tables, "workload": workload})
 
 
 def made(text: str, base: Path = Path()) -> Made:
@@ -114,9 +114,10 @@ def _about(asked: Arguments, tree: Tree) -> list[str]:
         notes += [f"{name} has no effect with -topo" for name in sorted(ignored)]
         rate = tree.tiers[0].rate
         if rate != asked.speed:
+            ours, theirs = (f"{bits / BPS_PER_GBPS:g} Gb/s" for bits in (asked.speed, rate))
             notes.append(
-                f"the hosts' links have -linkspeed, {asked.speed / 1e9:g} Gb/s; {PROGRAM} paces"
-                f" hosts by it, but has links of {rate / 1e9:g} Gb/s, as {asked.topology} says"
+                f"the hosts' links have -linkspeed, {ours}; {PROGRAM} paces hosts by it, but has"
+                f" links of {theirs}, as {asked.topology} says"
             )
     if "-cwnd" in asked.given and not asked.sender_control:
         notes.append("-cwnd has no effect on results with receiver control alone")
@@ -186,43 +187,3 @@ def _flows(read: Matrix, waits: Waits) -> dict[str, Sequence[object]]:
         if any(places):
             columns[name] = [" ".join(map(str, own)) for own in places]
     return columns
-
-
-def _toml(tables: Mapping[str, object]) -> str:
-    """Tables as TOML in the manner of a study that was written by hand."""
-    plain = {name: value for name, value in tables.items() if not _is_table(value)}
-    text = toml_lines(plain)
-    for name, value in tables.items():
-        if isinstance(value, Mapping):
-            text += _section(name, value)
-        elif _is_table(value) and isinstance(value, list):
-            text += "".join(f"\n[[{name}]]\n{toml_lines(entry)}" for entry in value)
-    return text
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, Mapping) or (
-        isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
-    )
-
-
-def _section(name: str, table: Mapping[str, object]) -> str:
-    own = {key: value for key, value in table.items() if key not in _SECTIONS}
-    text = f"\n[{name}]\n{toml_lines(own)}"
-    for key, value in table.items():
-        if key in _SECTIONS and isinstance(value, Mapping):
-            text += _section(f"{name}.{key}", value)
-    return text
-
-
-_SECTIONS = {"transport", "queue"}
-
-
-def expect_no_study(study: object) -> None:
-    """Refuse a study beside the arguments.
-
-    Raises:
-        InputError: there is one.
-    """
-    if study is not None:
-        raise InputError("expected either a STUDY or --htsim")

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.units import BPS_PER_GBPS, PS_PER_NS
 from sojourn.htsim.fabric import Tier, Tree
 from sojourn.htsim.lines import Line, lines_of
 
+_LONGEST_NS = 1_000_000_000
 _HEAD = {"nodes": (2, 1 << 16), "tiers": (2, 3), "podsize": (1, 1 << 16)}
 _OF_TIER = {
     "downlink_speed_gbps": (1, 100_000),
@@ -17,12 +19,11 @@ _OF_TIER = {
     "queue_down": (0, 1 << 40),
     "oversubscribed": (1, 1 << 12),
     "bundle": (1, 1 << 12),
-    "switch_latency_ns": (0, 10**9),
-    "downlink_latency_ns": (1, 10**9),
+    "switch_latency_ns": (0, _LONGEST_NS),
+    "downlink_latency_ns": (1, _LONGEST_NS),
 }
 _LEFT_OUT = {"oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
 _NEEDED = ("downlink_speed_gbps", "radix_down", "downlink_latency_ns")
-_PS_PER_NS = 1000
 _MOST_LINES = 1000
 
 
@@ -129,9 +130,9 @@ def _tree(blocks: _Blocks) -> Tree:
         cores=cores,
         tiers=tuple(
             Tier(
-                rate=tier["downlink_speed_gbps"] * 10**9,
-                latency=tier["downlink_latency_ns"] * _PS_PER_NS,
-                switch_latency=tier["switch_latency_ns"] * _PS_PER_NS,
+                rate=tier["downlink_speed_gbps"] * BPS_PER_GBPS,
+                latency=tier["downlink_latency_ns"] * PS_PER_NS,
+                switch_latency=tier["switch_latency_ns"] * PS_PER_NS,
                 bundle=tier["bundle"],
             )
             for tier in tiers

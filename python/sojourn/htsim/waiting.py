@@ -65,10 +65,10 @@ def _used(matrix: Matrix) -> Iterator[tuple[Trigger, _Use]]:
     uses: Mapping[int, _Use] = defaultdict(_Use)
     for place, connection in enumerate(matrix.connections):
         names = (connection.trigger, connection.sent, connection.received)
-        for id in names:
-            if id is not None and id not in matrix.triggers:
+        for name in names:
+            if name is not None and name not in matrix.triggers:
                 raise connection.line.refused(
-                    f"trigger {id}, expected a line such as trigger id {id} oneshot"
+                    f"trigger {name}, expected a line such as trigger id {name} oneshot"
                 )
         if connection.trigger is not None:
             uses[connection.trigger].targets.append(place)
@@ -76,8 +76,8 @@ def _used(matrix: Matrix) -> Iterator[tuple[Trigger, _Use]]:
             uses[connection.sent].sources.append((place, False))
         if connection.received is not None:
             uses[connection.received].sources.append((place, True))
-    for id, trigger in matrix.triggers.items():
-        yield trigger, uses[id]
+    for name, trigger in matrix.triggers.items():
+        yield trigger, uses[name]
 
 
 def _check(trigger: Trigger, use: _Use) -> None:
@@ -129,8 +129,9 @@ def earliest(matrix: Matrix, waiting: Waits) -> list[int]:
 
 
 def study_order(matrix: Matrix, waiting: Waits) -> list[int]:
-    """The places of the connections in the order in which a run has its flows: by arrival, those
-    that wait for others last.
+    """The places of the connections in the order in which a run has its flows.
+
+    They come by arrival, those that wait for others last.
     """
     starts = earliest(matrix, waiting)
     order = _behind(matrix, waiting)
