@@ -59,18 +59,12 @@ def given(study: Path | None, htsim: str | None) -> Given:
             tables=inputs.NO_TABLES,
         )
     from sojourn.htsim import made
-    from sojourn.store.flow_tables import table_of
 
     found = made(htsim or "")
     inputs.warn(found.notes)
-    file = found.matrix.file
-    return Given(
-        text=found.text({"kind": "table", "file": file}),
-        source="--htsim",
-        name=Path(file).stem,
-        tables={file: table_of(found.flows)},
-        made=found,
-    )
+    text, tables = found.as_table()
+    name = Path(found.matrix.file).stem
+    return Given(text=text, source="--htsim", name=name, tables=tables, made=found)
 
 
 def print_study(found: Given, out: Path | None, *, as_json: bool) -> None:

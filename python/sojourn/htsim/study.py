@@ -12,6 +12,7 @@ from sojourn.htsim.fabric import Tree
 from sojourn.htsim.matrix import Matrix
 from sojourn.htsim.sizes import HEADER_BYTES, sizes
 from sojourn.htsim.waiting import Waits
+from sojourn.store.flow_tables import Table, table_of
 
 _US = "us"
 _ENDLESS_S = 32_000
@@ -52,6 +53,11 @@ class Made:
     def text(self, workload: Mapping[str, object]) -> str:
         """The study as TOML, with its flows where `workload` says."""
         return toml_sections({**self.tables, "workload": workload})
+
+    def as_table(self) -> tuple[str, dict[str, Table]]:
+        """The study as TOML, and its flows as a table by the name that it has for them."""
+        file = self.matrix.file
+        return self.text({"kind": "table", "file": file}), {file: table_of(self.flows)}
 
 
 def made(text: str, base: Path = Path()) -> Made:
