@@ -3,6 +3,7 @@
 use crate::engine::{
     self, Cancelled, Outcome, PacketCounts, Progress, SHORTEST_LOOKAHEAD, Scenario,
 };
+use crate::failure::{Failure, Failures};
 use crate::flow::{Completion, Flow, Ideals, Packets};
 use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
@@ -12,7 +13,7 @@ use crate::queue::Builder;
 use crate::rows::{PART_NAMES, Played, report, too_short};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
-use crate::topology::{Forwarding, LinkSpec, Network, Topology};
+use crate::topology::{Forwarding, Graph, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Workload, WorkloadContext};
 use sojourn_core::model::Tell;
@@ -41,6 +42,8 @@ parameters! {
         pub packets: Packets = defaults(),
         /// What hosts do before packets are on their links.
         pub hosts: Hosts = defaults(),
+        /// Links that fail.
+        pub failure: Vec<Failure> = Vec::new(),
         /// When switches may send a packet on.
         pub forwarding: Forwarding = Forwarding::StoreAndForward,
         /// When a flow is complete: what its finish, sojourn time and ideal are about.
@@ -94,6 +97,9 @@ impl Check for FabricCase {
             };
             return Err(refusal.under("topology"));
         }
+        if !self.failure.is_empty() {
+            self.check_failures(&graph)?;
+        }
         let memories = self.tiers().plans(&graph)?;
         let Scheme::Packets(scheme) = &self.scheme else { return self.check_ideal() };
         let room = scheme.queue.check_largest(self.packets.full());
@@ -120,12 +126,44 @@ pub struct Ready {
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
     pub(crate) digest_windows: bool,
+    pub(crate) failures: Arc<Failures>,
     pub(crate) streams: Streams,
 }
 
 impl FabricCase {
+    /// The links that fail, one replication's.
+    fn failures(&self, network: &Network, streams: Streams) -> Result<Failures, Refusal> {
+        let failures = Failures::of(&self.failure, network, streams);
+        failures.map_err(|refusal| refusal.under("failure"))
+    }
+
+    /// Refuses links that are not there, and those that would keep a full packet for too long.
+    fn check_failures(&self, graph: &Graph) -> Result<(), Refusal> {
+        let network = graph.network();
+        let failures = self.failures(&network, Streams::new(0, 0))?;
+        let full = self.packets.full().into();
+        let time = |(port, share): (u32, f64)| {
+            let link = graph.farthest(network.links[port as usize].spec);
+            let slowed = link.rate.span(full).ps() as f64 / share;
+            Span::from_ps(slowed as u64).saturating_add(link.delay)
+        };
+        match failures.least().map(time).max().filter(|longest| *longest > LONGEST_CROSSING) {
+            None => Ok(()),
+            Some(longest) => {
+                let given = Value::Text(format!("{longest} for a full packet"));
+                let expected =
+                    format!("links that a full packet crosses within {LONGEST_CROSSING}");
+                Err(Refusal::value(&given, expected).under("capacity").under("failure"))
+            }
+        }
+    }
+
     /// The ideal scheduler knows flows that come at a time and end.
     fn check_ideal(&self) -> Result<(), Refusal> {
+        if !self.failure.is_empty() {
+            let expected = "none, for the scheme Ideal, whose fabric is whole";
+            return Err(Refusal::of(&self.failure, expected).under("failure"));
+        }
         if let Some(sample) = self.sample {
             let expected = "none, for the scheme Ideal, which has no ports";
             return Err(Refusal::of(&sample, expected).under("sample"));
@@ -225,6 +263,7 @@ impl FabricCase {
         let jobs = Jobs::new(&drawn?);
         let drained = jobs.last_arrival().map(|last| last + self.drain);
         let network = Arc::new(graph.network());
+        let failures = self.failures(&network, streams)?;
         let averaging = Averaging::new(&jobs.watches, self.round_trip(&network, &jobs));
         Ok(Ready {
             scheme: self.scheme.clone(),
@@ -239,6 +278,7 @@ impl FabricCase {
             completion: self.completion,
             sample: self.sample,
             digest_windows: self.window_digest,
+            failures: Arc::new(failures),
             streams,
         })
     }
@@ -282,6 +322,7 @@ impl Ready {
             packets: &self.packets,
             completion: self.completion,
             averaging: &self.averaging,
+            have_failures: !self.failures.is_empty(),
         }
     }
 
@@ -304,6 +345,7 @@ impl Ready {
             trimmed: self.packets.trimmed(),
             horizon: self.horizon,
             sample: self.sample,
+            failures: self.failures.clone(),
             streams: self.streams,
         };
         let setup = Setup {

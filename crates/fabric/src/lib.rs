@@ -9,6 +9,7 @@
 pub mod case;
 pub mod engine;
 pub mod estimate;
+pub mod failure;
 pub mod flow;
 pub mod hosts;
 pub mod ideal;
@@ -28,6 +29,7 @@ pub mod workload;
 
 pub use case::{FabricCase, Ready};
 pub use estimate::{Decomposition, LinkTimes};
+pub use failure::Failure;
 pub use flow::{Flow, Packets, ideal_fct};
 pub use hosts::{HostPort, Hosts};
 pub use path::Balance;

@@ -69,7 +69,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     /// window that ends at `ends`; returns it with the notes that are now among it.
     #[inline(always)]
     fn do_as_asked(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
-        if !self.outbox.arrived.is_empty() {
+        if !self.outbox.arrived.is_empty() || !self.outbox.finished.is_empty() {
             arrivals = self.follow(host, ends, arrivals);
         }
         if !self.outbox.wakes.is_empty() {
@@ -120,25 +120,27 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         if std::mem::take(&mut self.outbox.held) {
             at(&mut self.nics, host).hold(flow, now);
         }
-        if !self.outbox.finished.is_empty() {
-            for flow in self.outbox.finished.drain(..) {
-                self.acknowledged[flow as usize] = now;
-                self.done += 1;
-            }
-        }
     }
 
-    /// Starts the flows that waited for those which have arrived whole at `host`. `arrivals` is what still
-    /// arrives in the window that ends at `ends`.
+    /// Notes the flows that have arrived whole at `host`, and those of which it has learnt that; starts the
+    /// flows that waited for them. `arrivals` is what still arrives in the window that ends at `ends`.
     #[cold]
     fn follow(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
         let (fabric, now) = (&mut self.fabric, self.outbox.now);
         let graph = (&*self.scenario.flows, &*self.scenario.dependencies);
-        for flow in self.outbox.arrived.drain(..) {
-            self.received[flow as usize] = now;
-            self.waiting.arrived(flow, now, graph, |flow, at| {
+        let mut over = |(flow, at_host): (u32, u16)| {
+            self.waiting.over((flow, at_host), now, graph, |flow, at| {
                 fabric.note(host, start_note(at, flow), ends, &mut arrivals);
             });
+        };
+        for flow in self.outbox.arrived.drain(..) {
+            self.received[flow as usize] = now;
+            over((flow, graph.0[flow as usize].to));
+        }
+        for flow in self.outbox.finished.drain(..) {
+            self.acknowledged[flow as usize] = now;
+            self.done += 1;
+            over((flow, graph.0[flow as usize].from));
         }
         arrivals
     }
@@ -227,9 +229,7 @@ impl<B: Boundary> Links<B> {
         arena: &mut PacketArena,
         packet: impl FnOnce(&PacketArena) -> Packet,
     ) {
-        let (span, crossing) = self.timings.times(&port.timing, size);
-        let at = nic.arrival(now + crossing);
-        self.launch_for(port, now, (span, at), arena, packet);
+        self.launch_from(port, (now, size), arena, |at| nic.arrival(at), packet);
     }
 }
 

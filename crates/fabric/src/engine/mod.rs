@@ -167,7 +167,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             let interface = network.far_end(unit);
             Port {
                 free: Time::ZERO,
-                timing: timings.add(&network.links[own], scenario.smallest),
+                timing: timings.add(&network.links[own], scenario.smallest, scenario.fails(unit)),
                 interface,
                 block: layout.of(interface),
                 arrives_by: network.links[own].arrives_by as u8,
@@ -426,6 +426,7 @@ fn queue_of<B: Builder>(scenario: &Scenario, queue: &B, port: u64) -> B::Port {
     let outlet = Outlet {
         stream: scenario.streams.stream("ties", port),
         link,
+        share: scenario.failures.always(port as u32),
         leads_to_host: (to as usize) < network.hosts,
         round_trip: network.reach.round_trip(link.rate, full, smallest),
         full: scenario.largest,

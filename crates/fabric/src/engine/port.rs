@@ -6,10 +6,11 @@ use super::partition::{Block, BlockId, Layout, Unit};
 use super::routing::{Arrivals, Routing};
 use super::scenario::{PacketCounts, Scenario};
 use super::timing_wheel::TimingWheel;
+use crate::failure::{Condition, Episode};
 use crate::packet::{Packet, PacketArena, PacketId};
 use crate::queue::Queue;
 use crate::topology::{ExactTiming, Link};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Span, Stream, Time};
 
 /// One output port, in two cache lines of 64 bytes.
 #[repr(align(64))]
@@ -72,17 +73,32 @@ pub(super) struct LinkTiming {
 /// small.
 #[derive(Debug, Default)]
 pub(super) struct LinkTimings {
-    timings: Vec<ExactTiming>,
+    timings: Vec<SlowTiming>,
+}
+
+/// Times of one link that need a division, and what fails on it.
+#[derive(Debug)]
+struct SlowTiming {
+    exact: ExactTiming,
+    fails: Option<Fails>,
+}
+
+/// What fails on a link, and when.
+#[derive(Clone, Debug)]
+pub(super) struct Fails {
+    pub(super) episodes: Box<[Episode]>,
+    pub(super) chance: Stream,
 }
 
 impl LinkTimings {
-    /// Adds `link`, where headers have so many bytes.
-    pub(super) fn add(&mut self, link: &Link, header: u16) -> LinkTiming {
+    /// Adds `link`, where headers have so many bytes, and what fails on it.
+    pub(super) fn add(&mut self, link: &Link, header: u16, fails: Option<Fails>) -> LinkTiming {
         let rate = link.spec.rate;
         let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;
+        let exact = exact && fails.is_none();
         let byte_ps = if exact { u32::try_from(rate.span(1).ps()).unwrap_or(0) } else { 0 };
         if byte_ps == 0 {
-            self.timings.push(ExactTiming::new(link, header));
+            self.timings.push(SlowTiming { exact: ExactTiming::new(link, header), fails });
         }
         let timing = self.timings.len().saturating_sub(1) as u32;
         LinkTiming { delay: link.spec.delay, byte_ps, timing }
@@ -92,29 +108,31 @@ impl LinkTimings {
     #[inline(always)]
     pub(super) fn span(&self, timing: &LinkTiming, size: u16) -> Span {
         match timing.byte_ps {
-            0 => self.timings[timing.timing as usize].span(size),
+            0 => self.timings[timing.timing as usize].exact.span(size),
             ps => Span::from_ps(u64::from(size) * u64::from(ps)),
         }
     }
 
     /// Transmission time of `size` bytes on the link of `timing`, and time until the other end may send
-    /// them on, or has them.
+    /// them on, or has them; none for a link with a [`SlowTiming`].
     #[inline(always)]
-    pub(super) fn times(&self, timing: &LinkTiming, size: u16) -> (Span, Span) {
-        if timing.byte_ps == 0 {
-            return self.times_of_timing(timing, size);
-        }
+    fn times(timing: &LinkTiming, size: u16) -> Option<(Span, Span)> {
         let span = Span::from_ps(u64::from(size) * u64::from(timing.byte_ps));
-        (span, span + timing.delay)
+        (timing.byte_ps != 0).then(|| (span, span + timing.delay))
     }
 
-    /// Like [`LinkTimings::times`], for a link with an [`ExactTiming`]. A separate function keeps the common
-    /// case short enough to be inlined.
-    #[cold]
-    #[inline(never)]
-    fn times_of_timing(&self, timing: &LinkTiming, size: u16) -> (Span, Span) {
-        let timing = &self.timings[timing.timing as usize];
-        (timing.span(size), timing.crossing(size))
+    /// Transmission time of a packet of `size` bytes that the link of `timing`, which has a [`SlowTiming`],
+    /// takes at `now`; and like in [`LinkTimings::times`] when the other end has it, if it is not lost.
+    fn fate(&mut self, timing: &LinkTiming, size: u16, now: Time) -> (Span, Option<Span>) {
+        let SlowTiming { exact, fails } = &mut self.timings[timing.timing as usize];
+        let (whole, crossing) = (exact.span(size), exact.crossing(size));
+        let Some(Fails { episodes, chance }) = fails else { return (whole, Some(crossing)) };
+        let Condition { capacity, loss } = Condition::of(episodes, now);
+        if capacity == 0.0 || loss > 0.0 && chance.uniform() < loss {
+            return (whole, None);
+        }
+        let span = Span::from_ps((whole.ps() as f64 / capacity).round() as u64);
+        (span, Some(crossing + (span - whole)))
     }
 }
 
@@ -223,8 +241,50 @@ impl<B: Boundary> Links<B> {
         id: PacketId,
         arena: &mut PacketArena,
     ) {
-        let (span, crossing) = self.timings.times(&port.timing, arena.known(id).size);
-        self.launch_for(port, now, (span, now + crossing), arena, |arena| *arena.known(id));
+        let size = arena.known(id).size;
+        self.launch_from(port, (now, size), arena, |at| at, |arena| *arena.known(id));
+    }
+
+    /// Puts a packet of `size` bytes on the link at `now`. `arrival` says when what would be there at a time
+    /// arrives.
+    #[inline(always)]
+    pub(super) fn launch_from<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        (now, size): (Time, u16),
+        arena: &mut PacketArena,
+        arrival: impl FnOnce(Time) -> Time,
+        packet: impl FnOnce(&PacketArena) -> Packet,
+    ) {
+        match LinkTimings::times(&port.timing, size) {
+            Some((span, crossing)) => {
+                self.launch_for(port, now, (span, arrival(now + crossing)), arena, packet);
+            }
+            None => self.launch_slowly(port, (now, size), arena, arrival, packet),
+        }
+    }
+
+    /// Does the same where that takes a division or the packet may be lost. A separate function keeps the
+    /// common case short enough to be inlined.
+    #[cold]
+    #[inline(never)]
+    fn launch_slowly<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        (now, size): (Time, u16),
+        arena: &mut PacketArena,
+        arrival: impl FnOnce(Time) -> Time,
+        packet: impl FnOnce(&PacketArena) -> Packet,
+    ) {
+        let (span, crossing) = self.timings.fate(&port.timing, size, now);
+        if let Some(crossing) = crossing {
+            self.launch_for(port, now, (span, arrival(now + crossing)), arena, packet);
+            return;
+        }
+        port.free = now + span;
+        port.busy += span;
+        self.counts.hops += 1;
+        self.counts.lost_on_links += 1;
     }
 
     /// Puts a packet on the link that takes the port `span` and arrives at `at`. `packet` reads it, after

@@ -1,8 +1,10 @@
 //! The input and the outcome of a simulation.
 
 use super::partition::Partition;
+use super::port::Fails;
 use super::sampling::{self, Sample};
 use super::timing_wheel::REACH;
+use crate::failure::Failures;
 use crate::flow::Flow;
 use crate::hosts::Hosts;
 use crate::job::{Dependencies, Watch};
@@ -44,6 +46,8 @@ pub struct Scenario {
     pub horizon: Time,
     /// Interval between samples of switches' ports, if there are any.
     pub sample: Option<Span>,
+    /// Links that fail.
+    pub failures: Arc<Failures>,
     /// The random streams.
     pub streams: Streams,
 }
@@ -75,6 +79,13 @@ impl Scenario {
         PacketArena::new(classes.collect(), self.trimmed)
     }
 
+    /// What fails on the link of `port`, if anything does.
+    pub(super) fn fails(&self, port: u32) -> Option<Fails> {
+        let episodes = self.failures.at(port);
+        let chance = self.streams.stream("losses", port.into());
+        (!episodes.is_empty()).then(|| Fails { episodes: episodes.into(), chance })
+    }
+
     /// Length of a window.
     pub(super) fn window(&self) -> Span {
         self.lookahead().min(MAX_WINDOW)
@@ -104,7 +115,8 @@ impl Scenario {
 
     /// The ports of `queue` as lines that send each packet on arrival, where they can and that is cheap.
     pub(super) fn sends_ahead(&self, queue: &QueueKind) -> Option<FifoAhead> {
-        let kept = self.sample.is_some() || !self.memories.is_empty();
+        let changes = !self.failures.is_empty();
+        let kept = changes || self.sample.is_some() || !self.memories.is_empty();
         FifoAhead::of(queue).filter(|line| !kept && self.is_shallow(line))
     }
 
@@ -217,6 +229,8 @@ pub struct PacketCounts {
     pub dropped_at_switches: u64,
     /// Packets dropped at ports of switches without hosts; also among `dropped_at_switches`.
     pub dropped_in_core: u64,
+    /// Packets lost on links that fail.
+    pub lost_on_links: u64,
     /// Packets still on links or in queues at the end.
     pub in_network: u64,
     /// Data packets that arrived with a congestion mark.
@@ -236,6 +250,7 @@ impl std::ops::Add for PacketCounts {
             dropped_at_hosts: self.dropped_at_hosts + more.dropped_at_hosts,
             dropped_at_switches: self.dropped_at_switches + more.dropped_at_switches,
             dropped_in_core: self.dropped_in_core + more.dropped_in_core,
+            lost_on_links: self.lost_on_links + more.lost_on_links,
             in_network: self.in_network + more.in_network,
             marked: self.marked + more.marked,
             turns: self.turns + more.turns,

@@ -58,6 +58,10 @@ impl FabricCase {
                             takes packets whole";
             return Err(Refusal::of(&self.forwarding, expected).under("forwarding"));
         }
+        if !self.failure.is_empty() {
+            let expected = "none, where links are simulated one by one";
+            return Err(Refusal::of(&self.failure, expected).under("failure"));
+        }
         if let Some(sample) = self.sample {
             let expected = "none to estimate: no run has the ports of the whole fabric";
             return Err(Refusal::of(&sample, expected).under("sample"));

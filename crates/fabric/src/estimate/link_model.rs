@@ -172,6 +172,7 @@ impl<'a> LinkModel<'a> {
             completion: self.ready.completion,
             horizon: self.ready.horizon,
             sample: None,
+            failures: Default::default(),
             streams: self.ready.streams,
         }
     }

@@ -6,9 +6,10 @@ use sojourn_core::{Span, Time};
 use std::ops::Range;
 
 /// The messages of a simulation that wait for others: the last of its flows. Each has one parent or more,
-/// flows before it that end at its source, so that no host learns of another faster than by a packet. It
-/// begins when all its parents have arrived whole and a delay has passed, but not before its own arrival
-/// time.
+/// flows before it that end or begin at its source, so that no host learns of another faster than by a
+/// packet. It begins when all its parents are over there and a delay has passed, but not before its own
+/// arrival time: one that ends there when it has arrived whole, and one that begins there when its sender
+/// knows that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependencies {
     /// The first of these messages. They have the numbers of their flows, as their parents have.
@@ -72,7 +73,7 @@ impl Dependencies {
 /// The state of the messages that wait for others, each at its place among these.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    /// How many parents of each have not arrived whole.
+    /// How many parents of each are not over.
     left: Vec<u32>,
     /// When each began, or will; [`Time::NEVER`] while that is not known.
     pub(crate) began: Vec<Time>,
@@ -88,16 +89,17 @@ impl Waiting {
         }
     }
 
-    /// Notes that flow number `flow` of `flows` has arrived whole at `now`: calls `start` with each
-    /// message that waited for it last, and the time at which it begins.
-    pub(crate) fn arrived(
+    /// Notes that flow number `flow` of `flows` is over at `host`, its source or its destination, at `now`:
+    /// calls `start` with each message there that waited for it last, and the time at which it begins.
+    pub(crate) fn over(
         &mut self,
-        flow: u32,
+        (flow, host): (u32, u16),
         now: Time,
         (flows, dependencies): (&[Flow], &Dependencies),
         mut start: impl FnMut(u32, Time),
     ) {
-        for &child in dependencies.children.of(flow) {
+        let children = dependencies.children.of(flow).iter();
+        for &child in children.filter(|&&child| flows[child as usize].from == host) {
             let place = (child - dependencies.first) as usize;
             self.left[place] -= 1;
             if self.left[place] == 0 {

@@ -70,7 +70,11 @@ impl Jobs {
             let delay = self.dependencies.delay(number);
             let parents = self.dependencies.parents(number).iter();
             let parents = parents.filter(|&&parent| self.is_of(set, parent));
-            let ready = parents.map(|&parent| ends[parent as usize].saturating_add(delay)).max();
+            let ready = parents.map(|&parent| {
+                let told = self.told(parent, flow.from, ideals);
+                ends[parent as usize].saturating_add(told).saturating_add(delay)
+            });
+            let ready = ready.max();
             let begin = own.max(ready.unwrap_or(Span::ZERO));
             let end = begin.saturating_add(alone[number as usize]);
             ends[number as usize] = end;
@@ -89,6 +93,15 @@ impl Jobs {
         });
         let best = at_hosts.fold(latest, Span::max);
         if best > LONGEST { Span::MAX } else { best }
+    }
+
+    /// How long after the end of flow number `flow` `host` learns of it: at its source, that of an ACK.
+    fn told(&self, flow: u32, host: u16, ideals: &mut Ideals<'_>) -> Span {
+        let flow = &self.flows[flow as usize];
+        match flow.to == host {
+            true => Span::ZERO,
+            false => ideals.of(flow, Completion::Sender) - ideals.of(flow, Completion::Receiver),
+        }
     }
 
     /// When set number `set` begins, where that is known beforehand: none of its messages waits for one of

@@ -151,6 +151,8 @@ pub struct Outlet {
     pub stream: Stream,
     /// The link that the port sends on.
     pub link: LinkSpec,
+    /// The share of its speed that it has all the time, where it [fails](crate::failure).
+    pub share: f64,
     /// Whether that link leads to a host.
     pub leads_to_host: bool,
     /// The round trip of a full packet between the hosts that are farthest apart, were all links as fast
@@ -336,7 +338,8 @@ impl Outlet {
     /// A port at 10 Gb/s, to a switch.
     fn alone(stream: Stream) -> Outlet {
         let link = LinkSpec { rate: sojourn_core::Rate::gbps(10), delay: Span::from_us(1) };
-        Outlet { stream, link, leads_to_host: false, round_trip: Span::from_us(12), full: 1500 }
+        let round_trip = Span::from_us(12);
+        Outlet { stream, link, share: 1.0, leads_to_host: false, round_trip, full: 1500 }
     }
 }
 

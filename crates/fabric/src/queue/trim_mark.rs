@@ -71,16 +71,11 @@ pub struct TrimMarkPort {
     chance: Light,
 }
 
-fn bytes(size: Bytes) -> u32 {
-    u32::try_from(size.0).unwrap_or(u32::MAX)
-}
-
 impl TrimMark {
     /// A port of a switch with room for so many bytes of data and of headers.
     fn with_room(&self, outlet: &Outlet, data: u32, headers: u32) -> TrimMarkPort {
-        let part = |given: Option<Bytes>, share| given.map_or(outlet.products(share), bytes);
-        let from = part(self.mark_from, 0.2);
-        let thresholds = Thresholds { from, all: part(self.mark_all, 0.8).max(from) };
+        let from = outlet.size(self.mark_from, 0.2);
+        let thresholds = Thresholds { from, all: outlet.size(self.mark_all, 0.8).max(from) };
         let marks = self.marks_to_hosts || !outlet.leads_to_host;
         TrimMarkPort {
             data: Fifo::new(Capacity::endless()),
@@ -96,12 +91,14 @@ impl TrimMark {
 }
 
 impl Outlet {
-    /// `share` of the bandwidth-delay product of the fabric at the speed of the port, in whole packets.
-    fn products(&self, share: f64) -> u32 {
+    /// The size `given`, or so many bandwidth-delay products of the fabric at the speed of the port, in
+    /// whole packets; of it the share of that speed which the link has.
+    fn size(&self, given: Option<Bytes>, products: f64) -> u32 {
         let full = u64::from(self.full);
         let packets = self.link.rate.bytes_in(self.round_trip).div_ceil(full);
-        let packets = (packets as f64 * share).ceil() as u64;
-        u32::try_from(packets * full).unwrap_or(u32::MAX)
+        let packets = (packets as f64 * products).ceil() as u64;
+        let size = given.map_or(packets * full, |given| given.0);
+        (size as f64 * self.share) as u32
     }
 }
 
@@ -109,8 +106,11 @@ impl Builder for TrimMark {
     type Port = TrimMarkPort;
 
     fn port(&self, outlet: Outlet) -> TrimMarkPort {
-        let data = self.buffer.map_or_else(|| outlet.products(1.0), bytes);
-        let headers = self.headers.map_or(data.saturating_mul(2), bytes);
+        let data = outlet.size(self.buffer, 1.0);
+        let headers = match self.headers {
+            None => data.saturating_mul(2),
+            headers => outlet.size(headers, 0.0),
+        };
         self.with_room(&outlet, data, headers)
     }
 

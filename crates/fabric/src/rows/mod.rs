@@ -56,6 +56,8 @@ pub(crate) struct Played<'a> {
     pub(crate) packets: &'a Packets,
     pub(crate) completion: Completion,
     pub(crate) averaging: &'a Averaging,
+    /// Whether links of the fabric fail.
+    pub(crate) have_failures: bool,
 }
 
 /// The report of a run `of` some jobs with this `outcome`, measured by `ideals`.
@@ -127,6 +129,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         dropped_at_hosts,
         dropped_at_switches,
         dropped_in_core,
+        lost_on_links,
         in_network,
         marked,
         turns,
@@ -178,9 +181,11 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         busiest.map(|busy| ("busiest_port_utilisation", slice::from_ref(busy))),
     ];
     let received = long_flows::received_share(of, outcome);
+    let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
     let shares = shares.into_iter().flatten();
     counts
         .into_iter()
+        .chain(lost)
         .chain(peaks.into_iter().flatten())
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))

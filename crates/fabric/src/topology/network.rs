@@ -156,33 +156,42 @@ impl Network {
         Network { reach: network.farthest(), ..network }
     }
 
+    /// The tier of each switch: 0 for those with hosts, and one more for each link away from them.
+    pub(crate) fn tiers(&self) -> Vec<u32> {
+        let mut tiers = vec![u32::MAX; self.switches];
+        let mut here: Vec<usize> = (0..self.switches).filter(|&s| self.is_edge(s)).collect();
+        for tier in 0.. {
+            here.iter().for_each(|&switch| tiers[switch] = tier);
+            let ports = here.iter().flat_map(|&switch| self.ports_of(switch));
+            let ends = ports.filter_map(|port| self.switch_at(self.links[port].to));
+            here = ends.filter(|&switch| tiers[switch] == u32::MAX).collect();
+            if here.is_empty() {
+                break;
+            }
+        }
+        tiers
+    }
+
     /// How many times more the hosts can send than the scarcest tier of the fabric carries on, at least 1.
     pub(crate) fn oversubscription(&self) -> f64 {
         let speed = |link: &Link| link.spec.rate.bits_per_second() as f64;
-        let mut level = vec![None; self.switches];
-        let mut here: Vec<usize> = (0..self.switches).filter(|&s| self.is_edge(s)).collect();
-        here.iter().for_each(|&switch| level[switch] = Some(0));
-        let sent: f64 = self.links[..self.hosts].iter().map(speed).sum();
-        let mut most = 1.0f64;
-        for tier in 1.. {
-            let ups = here.iter().flat_map(|&switch| self.ports_of(switch));
-            let ups: Vec<(usize, &Link)> = ups
-                .filter_map(|port| {
-                    let link = &self.links[port];
-                    Some(((link.to as usize).checked_sub(self.hosts)?, link))
-                })
-                .filter(|(to, _)| level[*to].is_none())
-                .collect();
-            if ups.is_empty() {
-                break;
+        let tiers = self.tiers();
+        let mut carried = vec![0.0; self.switches];
+        for link in &self.links[self.hosts..] {
+            let ends = (self.switch_at(link.from), self.switch_at(link.to));
+            if let (Some(from), Some(to)) = ends
+                && tiers[to] > tiers[from]
+            {
+                carried[tiers[from] as usize] += speed(link);
             }
-            most = most.max(sent / ups.iter().map(|(_, link)| speed(link)).sum::<f64>());
-            here = ups.into_iter().map(|(to, _)| to).collect();
-            here.sort_unstable();
-            here.dedup();
-            here.iter().for_each(|&switch| level[switch] = Some(tier));
         }
-        most
+        let sent: f64 = self.links[..self.hosts].iter().map(speed).sum();
+        carried.into_iter().filter(|&up| up > 0.0).map(|up| sent / up).fold(1.0, f64::max)
+    }
+
+    /// The switch with the number `node` among all nodes, if it is one.
+    fn switch_at(&self, node: u32) -> Option<usize> {
+        (node as usize).checked_sub(self.hosts)
     }
 
     /// Looks from one host to all racks, and from the host of the farthest one to all again: in a fabric

@@ -120,7 +120,7 @@ impl MessageGraph {
         JobId(self.jobs.len() as u32 - 1)
     }
 
-    /// Appends the next message: its `parents`, which come before it and end at its source, its delay after
+    /// Appends the next message: its `parents`, which come before it and end or begin at its source, its delay after
     /// them, and its job.
     pub(crate) fn add_message(&mut self, parents: &[MessageId], delay: Span, job: Option<JobId>) {
         self.parents.push(parents.iter().map(|parent| parent.0));

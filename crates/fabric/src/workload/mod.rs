@@ -120,8 +120,8 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Appends a message that begins a `delay` after all its `parents` have ended. These stand before it and
-    /// end at its source. It is of the given job, if of any.
+    /// Appends a message that begins a `delay` after all its `parents` are over at its source. These stand
+    /// before it and end or begin there. It is of the given job, if of any.
     pub(crate) fn message(
         &mut self,
         flow: Flow,

@@ -12,7 +12,7 @@ use sojourn_fabric::transport::{
 };
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{
-    Balance, Buffer, FabricCase, Flow, Hosts, PacketScheme, Packets, Ready, Report, Scheme,
+    Balance, Buffer, FabricCase, Failure, Flow, Hosts, PacketScheme, Packets, Ready, Report, Scheme,
 };
 use std::num::NonZeroU32;
 
@@ -32,6 +32,7 @@ pub(crate) struct Lab {
     pub(crate) completion: Completion,
     pub(crate) drain: Span,
     pub(crate) sample: Option<Span>,
+    pub(crate) failure: Vec<Failure>,
     pub(crate) streams: Streams,
 }
 
@@ -48,6 +49,7 @@ impl Lab {
             completion: Completion::Sender,
             drain: Span::from_s(1000),
             sample: None,
+            failure: Vec::new(),
             streams: Streams::new(1, 0),
         }
     }
@@ -55,6 +57,7 @@ impl Lab {
     pub(crate) fn case(&self, workload: Workload) -> FabricCase {
         FabricCase {
             window_digest: false,
+            failure: self.failure.clone(),
             topology: self.topology.clone(),
             workload,
             background: None,

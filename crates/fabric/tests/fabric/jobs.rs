@@ -299,7 +299,11 @@ fn a_bad_graph_says_where_and_why() {
         (with(head, "a,0,1,5,0s,,,\na,0,1,5,0s,,,\n"), 3, "id \"a\", which line 2 has"),
         (with(head, "a b,0,1,5,0s,,,\n"), 2, "id \"a b\", expected no spaces"),
         (with(head, "a,0,1,5,0s,,,\nb,1,2,5,0s,c,,\n"), 3, "after \"c\", expected the id"),
-        (with(head, "a,0,1,5,0s,,,\nb,2,1,5,0s,a,,\n"), 3, "ends at host 1, expected a flow to"),
+        (
+            with(head, "a,0,1,5,0s,,,\nb,2,1,5,0s,a,,\n"),
+            3,
+            "from host 0 to host 1, expected a flow to or from",
+        ),
         (with(head, "a,0,1,5,0s,,,\nb,1,2,5,0s,a a,,\n"), 3, "after \"a\" twice"),
         (with(head, "a,0,1,5,0s,,,\nb,1,2,5,0s,a,-1us,\n"), 3, "delay \"-1us\", expected a time"),
         (with(head, "a,0,1,5,0s,,,\nb,1,2,5,0s,a,2h,\n"), 3, "at most 3600s"),

@@ -85,6 +85,7 @@ pub(crate) fn watch<B: Builder>(
         trimmed: lab.packets.trimmed(),
         horizon: flows.last().expect("a flow").arrived + lab.drain,
         sample: None,
+        failures: Default::default(),
         streams: lab.streams,
     };
     let setup = Setup {

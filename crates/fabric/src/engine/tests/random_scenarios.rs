@@ -182,6 +182,7 @@ pub(super) fn scenario(
         trimmed: packets.trimmed(),
         horizon: now + Span::from_s(1000),
         sample: None,
+        failures: Arc::default(),
         streams: Streams::new(seed, 0),
     };
     let setup = Setup {

@@ -309,6 +309,7 @@ impl<B: Builder> Reference<'_, B> {
         }
         for flow in turn.finished {
             self.acknowledged[flow as usize] = now;
+            self.start_children(host, flow);
         }
         for flow in turn.arrived {
             self.received[flow as usize] = now;
@@ -331,14 +332,21 @@ impl<B: Builder> Reference<'_, B> {
         }
     }
 
-    /// Starts the flows that waited for flow number `parent` last.
+    /// Starts the flows at `host` that waited for flow number `parent` last.
     fn start_children(&mut self, host: usize, parent: u32) {
         let Scenario { flows, dependencies, .. } = self.scenario;
         for (place, child) in dependencies.waiting().enumerate() {
             let parents = dependencies.parents(child);
-            let ends = parents.iter().map(|&parent| self.received[parent as usize]).max();
-            let last = ends.expect("a parent");
-            if parents.contains(&parent) && last != Time::NEVER {
+            let over = |&parent: &u32| match usize::from(flows[parent as usize].to) == host {
+                true => self.received[parent as usize],
+                false => self.acknowledged[parent as usize],
+            };
+            let is_here = usize::from(flows[child as usize].from) == host;
+            if is_here
+                && parents.contains(&parent)
+                && let last = parents.iter().map(over).max().expect("a parent")
+                && last != Time::NEVER
+            {
                 let at = flows[child as usize].arrived.max(last + dependencies.delay(child));
                 self.began[place] = at;
                 self.arrive(host, start_note(at, child));

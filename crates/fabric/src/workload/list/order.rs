@@ -38,11 +38,12 @@ pub(super) fn with_parents(lines: &[Line], have_ids: bool) -> Result<Lists, List
                     lines.len() - 1
                 )),
             })?;
-            let (to, from) = (lines[parent as usize].flow.to, line.flow.from);
-            if to != from {
+            let (parents, from) = (&lines[parent as usize].flow, line.flow.from);
+            if ![parents.to, parents.from].contains(&from) {
                 return Err(refused(format!(
-                    "after {name:?}, which ends at host {to}, expected a flow to the source, host \
-                     {from}"
+                    "after {name:?}, from host {} to host {}, expected a flow to or from the source, \
+                     host {from}",
+                    parents.from, parents.to
                 )));
             }
             own.push((parent, name));
