@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn._internal.errors import one_line
 from sojourn._internal.formats import toml_sections
 from sojourn._internal.units import BPS_PER_GBPS
 from sojourn.htsim import arguments, fabric, matrix, topology_file, waiting
@@ -35,6 +36,7 @@ class Made:
     """A study made of htsim_uec's arguments.
 
     Attributes:
+        command: the command line that it stands for.
         tables: the study's parts, without its workload.
         flows: the columns of its flows, a row for each connection in the matrix's order.
         order: the places of the connections in the order in which a run has its flows.
@@ -43,6 +45,7 @@ class Made:
         notes: what the author should know.
     """
 
+    command: str
     tables: Mapping[str, object]
     flows: Mapping[str, Sequence[object]]
     order: Sequence[int]
@@ -52,7 +55,7 @@ class Made:
 
     def text(self, workload: Mapping[str, object]) -> str:
         """The study as TOML, with its flows where `workload` says."""
-        return toml_sections({**self.tables, "workload": workload})
+        return f"# {self.command}\n" + toml_sections({**self.tables, "workload": workload})
 
     def as_table(self) -> tuple[str, dict[str, Table]]:
         """The study as TOML, and its flows as a table by the name that it has for them."""
@@ -72,9 +75,11 @@ def made(text: str, base: Path = Path()) -> Made:
     waits = waiting.waits(read)
     starts = waiting.earliest(read, waits)
     topology = fabric.topology(tree, asked.speed)
+    scheme = _scheme(asked, tree)
     return Made(
+        command=one_line(text if text.strip().startswith(PROGRAM) else f"{PROGRAM} {text}"),
         tables={
-            "title": f"{PROGRAM} {text}",
+            "title": f"{Path(read.file).stem}: {scheme['name']}",
             "completion": "sender",
             "forwarding": "store-and-forward",
             "drain": _drain(asked, read, starts),
@@ -85,7 +90,7 @@ def made(text: str, base: Path = Path()) -> Made:
                 "ack": f"{HEADER_BYTES}B",
             },
             "hosts": {"overhead": 0.0},
-            "scheme": _scheme(asked, tree),
+            "scheme": scheme,
             "run": {"seed": asked.seed},
             **({"failure": fabric.failures(tree, asked.failed)} if asked.failed else {}),
         },
