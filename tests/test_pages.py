@@ -69,3 +69,19 @@ def test_what_was_added_is_counted(pages_tool):
     status = "?? src/part.rs\n M src/mod.rs\n"
     assert pages_tool.counted(status, "2\t0\tsrc/mod.rs\n") == "1 file, 2 lines"
     assert pages_tool.counted("", "1\t1\tsrc/mod.rs\n") == "0 files, 1 line"
+
+
+def test_the_lines_of_each_page_fit_into_their_files(pages_tool):
+    """`make pages` compiles what the pages add, for minutes; whether it can be added is quick to see."""
+    for page in pages_tool.PAGES:
+        for block in pages_tool.blocks(page.read_text()):
+            if block.kind == "diff":
+                done = subprocess.run(
+                    ["git", "apply", "--check", "--recount", "-"],
+                    cwd=pages_tool.ROOT,
+                    input=pages_tool.patch(block),
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                assert done.returncode == 0, f"{page.name}: {done.stderr}"

@@ -48,6 +48,7 @@ def test_the_benchmarks_of_the_fabric():
         load = 0.47 if name.startswith("racks5") else 0.6
         assert about["workload.kind"] != "poisson" or about["workload.load"] == load
     assert hosts == {
+        "k4-uet": 16,
         "k6-droptail": 54,
         "k6-ideal": 54,
         "k6-pfabric": 54,
@@ -57,7 +58,9 @@ def test_the_benchmarks_of_the_fabric():
         "racks5-queries": 100,
         "racks5-shared": 100,
         "racks9-ideal": 144,
+        "k16-ndp": 1024,
         "k16-pfabric": 1024,
+        "k16-uet": 1024,
         "k32-all-at-once": 8192,
         "k32-dctcp": 8192,
         "k32-pfabric": 8192,

@@ -194,7 +194,6 @@ def _flows(read: Matrix, waits: Waits) -> dict[str, Sequence[object]]:
         "size_bytes": [connection.size for connection in connections],
         "arrival_us": [connection.start_us for connection in connections],
     }
-    for name, places in (("after", waits.received), ("after_acknowledged", waits.acknowledged)):
-        if any(places):
-            columns[name] = [" ".join(map(str, own)) for own in places]
+    if any(waits):
+        columns["after"] = [" ".join(map(str, places)) for places in waits]
     return columns

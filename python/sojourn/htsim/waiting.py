@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sojourn._internal.errors import InputError
 from sojourn.htsim.matrix import Connection, Matrix, Trigger
@@ -14,20 +15,12 @@ _NOWHERE = (
 )
 
 
-@dataclass(frozen=True)
-class Waits:
-    """For each connection those that it waits for, by their places in the matrix.
+Waits: TypeAlias = Sequence[Sequence[int]]
+"""For each connection those that it waits for, by their places in the matrix.
 
-    `received` are those that its source has to have received, `acknowledged` those that its source
-    has to know to be delivered.
-    """
-
-    received: Sequence[Sequence[int]]
-    acknowledged: Sequence[Sequence[int]]
-
-    def of(self, place: int) -> set[int]:
-        """All that one waits for."""
-        return {*self.received[place], *self.acknowledged[place]}
+Those that end at its source have to be received there; those that start there, its source has to
+know to be delivered.
+"""
 
 
 @dataclass
@@ -45,20 +38,19 @@ def waits(matrix: Matrix) -> Waits:
         InputError: a trigger has no meaning here, or connections wait for each other in a circle.
     """
     connections = matrix.connections
-    received: list[list[int]] = [[] for _ in connections]
-    acknowledged: list[list[int]] = [[] for _ in connections]
+    awaited: list[list[int]] = [[] for _ in connections]
     for trigger, use in _used(matrix):
         _check(trigger, use)
         for place, by_receiver in use.sources:
             for target in use.targets:
                 _expect_knowledge(connections, place, target, by_receiver=by_receiver)
-                (received if by_receiver else acknowledged)[target].append(place)
+                awaited[target].append(place)
         if any(by_receiver for _, by_receiver in use.sources):
             matrix.notes.append(
                 "recv_done_trigger starts connections here; htsim_uec never starts them"
             )
     matrix.notes[:] = dict.fromkeys(matrix.notes)
-    return Waits(received, acknowledged)
+    return awaited
 
 
 def _used(matrix: Matrix) -> Iterator[tuple[Trigger, _Use]]:
@@ -124,7 +116,7 @@ def earliest(matrix: Matrix, waiting: Waits) -> list[int]:
     """
     starts = [connection.start_us or 0 for connection in matrix.connections]
     for place in _behind(matrix, waiting):
-        starts[place] = max([starts[place], *(starts[other] for other in waiting.of(place))])
+        starts[place] = max([starts[place], *(starts[other] for other in waiting[place])])
     return starts
 
 
@@ -135,16 +127,16 @@ def study_order(matrix: Matrix, waiting: Waits) -> list[int]:
     """
     starts = earliest(matrix, waiting)
     order = _behind(matrix, waiting)
-    return sorted(order, key=lambda place: (bool(waiting.of(place)), starts[place]))
+    return sorted(order, key=lambda place: (bool(waiting[place]), starts[place]))
 
 
 def _behind(matrix: Matrix, waiting: Waits) -> list[int]:
     """The places, each behind those that it waits for (Kahn 1962)."""
     places = range(len(matrix.connections))
-    left = [len(waiting.of(place)) for place in places]
+    left = [len(waiting[place]) for place in places]
     children: Mapping[int, list[int]] = defaultdict(list)
     for place in places:
-        for other in waiting.of(place):
+        for other in waiting[place]:
             children[other].append(place)
     order = [place for place in places if not left[place]]
     for place in order:

@@ -88,6 +88,15 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("counting", &["bytes", "packets"]),
     ("quantum", &["1500B", "4KB"]),
     ("victim", &["longest", "arriving"]),
+    ("control", &["nscc", "rccc", "nscc+rccc"]),
+    ("spraying", &["oblivious", "bitmap", "reps", "mixed"]),
+    ("ack_every", &["1B", "5KB", "16KB"]),
+    ("timed_out_entropy", &["lost", "zero"]),
+    ("last_hop_trims", &["ignored", "quick-adapt"]),
+    ("untimed_acks", &["average", "nothing"]),
+    ("oversubscription", &["none", "1", "4"]),
+    ("marks_to_hosts", &["true", "false"]),
+    ("trims", &["true", "true", "false"]),
     ("between", &["weighted", "strict"]),
     ("ties", &["random", "arrival"]),
     ("dequeue", &["best", "earliest-of-flow"]),
@@ -110,7 +119,8 @@ fn any_of<T: Setting + Debug>(entries: Vec<Entry>) -> impl Strategy<Value = T> {
 /// Whole schemes, also the known ones as they are. LineRate gets the queue it is made for: in
 /// front of another its packets keep ACKs out for ever.
 fn schemes(priorities: Vec<Priority>) -> impl Strategy<Value = PacketScheme> {
-    let balance = select(&[Balance::Spray, Balance::Ecmp, Balance::Entropy][..]);
+    let balance =
+        select(&[Balance::Spray, Balance::Ecmp, Balance::Entropy, Balance::EntropyValue][..]);
     let ack_priority = select(&[AckPriority::Highest, AckPriority::Data][..]);
     let parts = (any_of(TransportKind::entries()), any_of(QueueKind::entries()));
     let own = (parts, balance, select(priorities), ack_priority).prop_map(

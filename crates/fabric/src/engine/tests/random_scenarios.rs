@@ -77,7 +77,8 @@ pub(super) fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value)
 pub(super) fn schemes() -> impl Strategy<Value = PacketScheme> {
     let known = prop::sample::select(known());
     let counting = prop::sample::select(vec!["bytes", "packets"]);
-    let balance = prop::sample::select(vec![Balance::Spray, Balance::Ecmp, Balance::Entropy]);
+    let balances = [Balance::Spray, Balance::Ecmp, Balance::Entropy, Balance::EntropyValue];
+    let balance = prop::sample::select(balances.to_vec());
     let text = |text: &str| Value::Text(text.to_owned());
     let more = prop::sample::select(vec![
         ("queue", "ties", text("arrival")),
@@ -88,6 +89,7 @@ pub(super) fn schemes() -> impl Strategy<Value = PacketScheme> {
         ("transport", "sack", Value::Bool(false)),
         ("transport", "rto", text("100us")),
         ("transport", "probe_after", Value::Int(1)),
+        ("transport", "ack_every", text("1B")),
     ]);
     (known, 1u64..20, counting, balance, more).prop_map(
         move |(known, packets, counting, balance, (part, key, value))| {

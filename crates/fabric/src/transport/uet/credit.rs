@@ -241,14 +241,15 @@ impl Throttle {
             Seen::TrimmedAtLast => self.at_last += 1,
         }
         if self.next.is_none() {
-            self.set(flow, outbox);
+            // The packet was sent about half a round trip ago, and reviews go on since then.
+            self.set(flow, self.round_trip / 2, outbox);
         }
     }
 
-    /// Sets the next review: after 1.5 round trips, a quarter more or less.
-    fn set(&mut self, flow: u32, outbox: &mut Outbox) {
+    /// Sets the next review: after 1.5 round trips, a quarter more or less, of which some have passed.
+    fn set(&mut self, flow: u32, passed: Span, outbox: &mut Outbox) {
         let span = self.round_trip.ps() / 8 * 9 + self.chance.below(self.round_trip.ps() / 4 * 3);
-        let at = outbox.now + Span::from_ps(span.max(1));
+        let at = outbox.now + Span::from_ps((span - passed.ps()).max(1));
         self.next = Some(at);
         outbox.wakes.push(Wake { at, flow, end: End::Receiver });
     }
@@ -261,7 +262,7 @@ impl Throttle {
         let is_quiet = self.packets == 0;
         self.decide();
         if !(is_quiet && self.rate == 1.0) {
-            self.set(flow, outbox);
+            self.set(flow, Span::ZERO, outbox);
         }
     }
 
