@@ -99,6 +99,13 @@ def uplot() -> Used:
     return "uPlot", found[1] if found else "", "MIT"
 
 
+def experiments() -> Used:
+    """The same of the experiments that `sojourn reproduce uet` repeats."""
+    text = (ROOT / "papers" / "uet" / "paper.toml").read_text(encoding="utf-8")
+    found = re.search(r"commit ([0-9a-f]+)", text)
+    return "uet-htsim, its experiments", found[1] if found else "", "BSD-2-Clause"
+
+
 def _asked(name: str) -> Iterator[str]:
     for requirement in requires(name) or []:
         head, _, condition = requirement.partition(";")
@@ -143,7 +150,7 @@ def main() -> int:
     parts = {
         "Compiled into the packages": crates(),
         "Asked for by the package": distributions(),
-        "Kept in the repository": [uplot()],
+        "Kept in the repository": [uplot(), experiments()],
     }
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(parts), encoding="utf-8")

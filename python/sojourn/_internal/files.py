@@ -10,33 +10,34 @@ from sojourn._internal.errors import InputError, reason
 _LARGEST = 10**7
 
 
-def read_text(path: Path, what: str) -> str:
+def read_text(path: Path, what: str, *, largest: int = _LARGEST) -> str:
     """The text of a file.
 
     Args:
         path: where it is.
         what: what it should be, such as "study".
+        largest: the most bytes that such a file has.
 
     Raises:
         InputError: it cannot be read, or is not text.
     """
     try:
         with path.open("rb") as file:
-            return decoded(file, str(path), what)
+            return decoded(file, str(path), what, largest=largest)
     except OSError as error:
         raise InputError(f"cannot read the {what}: {reason(error)}") from None
 
 
-def decoded(file: BinaryIO, name: str, what: str) -> str:
+def decoded(file: BinaryIO, name: str, what: str, *, largest: int = _LARGEST) -> str:
     """The text of an open file, `name` for people.
 
     Raises:
         InputError: it is not text, or too long.
         OSError: it cannot be read.
     """
-    read = file.read(_LARGEST + 1)
-    if len(read) > _LARGEST:
-        raise InputError(f"{name}: over {_LARGEST:,} bytes, that is no {what}")
+    read = file.read(largest + 1)
+    if len(read) > largest:
+        raise InputError(f"{name}: over {largest:,} bytes, that is no {what}")
     try:
         return read.decode("utf-8")
     except UnicodeDecodeError as error:

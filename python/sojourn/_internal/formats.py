@@ -88,6 +88,36 @@ def toml_lines(table: Mapping[str, object], path: str = "") -> str:
     )
 
 
+def toml_sections(table: Mapping[str, object]) -> str:
+    """A table as a study is written by hand: plain values, then a section for each table.
+
+    Tables in sections are sections too if they have tables or several values.
+    """
+    plain = {key: value for key, value in table.items() if not _is_section(value)}
+    sections = {key: value for key, value in table.items() if key not in plain}
+    return toml_lines(plain) + "".join(_section(key, value) for key, value in sections.items())
+
+
+def _section(path: str, value: object) -> str:
+    if isinstance(value, list):
+        return "".join(f"\n[[{path}]]\n{toml_lines(entry)}" for entry in value)
+    assert isinstance(value, Mapping)  # noqa: S101 - `_is_section` says so
+    below = {key: own for key, own in value.items() if _is_section(own) and len(own) > _SHORT}
+    own = {key: item for key, item in value.items() if key not in below}
+    text = f"\n[{path}]\n{toml_lines(own)}"
+    return text + "".join(_section(f"{path}.{_key(key)}", item) for key, item in below.items())
+
+
+def _is_section(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(entry, Mapping) for entry in value)
+    return isinstance(value, Mapping)
+
+
+_SHORT = 2
+"""Tables of so many values stay on a line in their section."""
+
+
 def _key(key: str) -> str:
     """A key as TOML has it: bare where it may be, else in quotes."""
     return key if _BARE.fullmatch(key) else toml_value(key)

@@ -99,7 +99,7 @@ def reproduce(
     """Run the studies of a paper, draw its figures, and judge its claims.
 
     Args:
-        paper: `pfabric`, `big-buffers`, `zoned-raid` or `sendmail`.
+        paper: `pfabric`, `big-buffers`, `zoned-raid`, `sendmail` or `uet`.
         out: the directory of its runs, `figure-ID.png` and `claims.json`; finished runs stay.
         figures: only these; by default all.
         reading: another way to read the paper, by the name that its page has.

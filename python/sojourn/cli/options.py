@@ -191,6 +191,15 @@ def _completed(
 
 study = click.argument("study", callback=_located, shell_complete=_completed)
 """The path of a study: `@PAPER/NAME` is one that comes with sojourn, `-` standard input."""
+study_or_none = click.argument(
+    "study",
+    required=False,
+    callback=lambda context, argument, given: (
+        None if given is None else _located(context, argument, given)
+    ),
+    shell_complete=_completed,
+)
+"""The same for a command that can do without one."""
 
 
 def pair(setting: str) -> tuple[str, str]:

@@ -11,11 +11,22 @@ from sojourn.cli import options, output
 
 if TYPE_CHECKING:
     from sojourn._core import Study
+    from sojourn.cli.given import Given
     from sojourn.store.run_directory import RunDirectory
 
 
 @click.command(short_help="Simulate the cases of a study.")
-@options.study
+@options.study_or_none
+@click.option(
+    "--htsim",
+    metavar="ARGUMENTS",
+    help="In place of a STUDY: simulate what htsim_uec would with these arguments.",
+)
+@click.option(
+    "--as-study",
+    is_flag=True,
+    help="With --htsim, run nothing: print the study, and write its flows into a CSV file.",
+)
 @options.settings("Put a value over the study's.")
 @options.seed
 @options.replications
@@ -39,7 +50,7 @@ if TYPE_CHECKING:
     "--threads", type=int, default=1, help="Threads a case of packets in a fabric.  [default: 1]"
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
-@options.out("Run directory.  [default: out/STUDY's name]")
+@options.out("Run directory; with --as-study the file of flows.  [default: out/STUDY's name]")
 @click.option(
     "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
 )
@@ -51,7 +62,9 @@ if TYPE_CHECKING:
 def run(
     context: click.Context,
     *,
-    study: Path,
+    study: Path | None,
+    htsim: str | None,
+    as_study: bool,
     settings: tuple[str, ...],
     seed: int | None,
     replications: int | None,
@@ -71,6 +84,10 @@ def run(
     STUDY is a TOML file, @PAPER/NAME one that comes with sojourn (see `sojourn list studies`), or
     - for standard input.
 
+    --htsim takes a command line of htsim_uec, the reference simulator of the Ultra Ethernet
+    Consortium, with its connection matrix and topology. The run directory then has
+    connections.csv, a row for each connection in the matrix's order.
+
     A run with --more begins anew, with another seed and directory: a run that is extended
     until it has an interval stops at a lucky one.
 
@@ -80,6 +97,7 @@ def run(
     from sojourn._internal.errors import InputError
     from sojourn.analysis.cautions import outside_learnt, unseen
     from sojourn.analysis.precision import MOST, Precision, judge
+    from sojourn.cli.given import connections, given, print_study
     from sojourn.execution import studies
     from sojourn.execution.place import Execution
     from sojourn.store import traces
@@ -88,8 +106,12 @@ def run(
 
     pairs = [options.pair(setting) for setting in settings]
     execution = Execution(jobs, threads, scheduler)
-    parsed = _parsed(study, pairs, more, seed=seed, replications=replications)
-    name = studies.name_of(study) + ("" if more is None else f"-x{more:g}")
+    found = given(study, htsim)
+    if as_study:
+        print_study(found, out, as_json=as_json)
+        return
+    parsed = _parsed(found, pairs, more, seed=seed, replications=replications)
+    name = found.name + ("" if more is None else f"-x{more:g}")
     directory = RunDirectory(out or Path("out", name))
     if precision is None and (precision_of or most_replications is not None):
         raise InputError("--precision-of and --most-replications: expected --precision too")
@@ -110,13 +132,14 @@ def run(
     )
     done = StoredRun.open(directory.path)
     judged = asked and judge(asked, directory, done.ledger)
+    table, lines = connections(found, done)
     if as_json:
         said = {"precision": judged.to_dict()} if judged else {}
-        output.document(done.to_dict() | said)
+        output.document(done.to_dict() | said | table)
     else:
         before = "" if ran else ", all finished before"
         click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
-        for line in (*traces.lines(done.ledger), *(judged.lines() if judged else ())):
+        for line in (*lines, *traces.lines(done.ledger), *(judged.lines() if judged else ())):
             click.echo(line)
         for line in (*outside_learnt(done.ledger), *unseen(done.ledger)):
             click.echo(f"caution: {line}")
@@ -126,7 +149,7 @@ def run(
 
 
 def _parsed(
-    path: Path,
+    found: "Given",
     pairs: list[tuple[str, str]],
     more: float | None,
     *,
@@ -136,13 +159,12 @@ def _parsed(
     """The study, or the study with runs `more` times as long, which has another seed."""
     from sojourn.execution import studies
 
-    text, source = studies.read(path), studies.source_of(path)
-    parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
+    parsed = found.parse(pairs, seed=seed, replications=replications)
     if more is None:
         return parsed
     longer = [*pairs, *studies.longer(parsed, more)]
     fresh = studies.fresh_seed(parsed, more)
-    return studies.parse(text, source, longer, seed=fresh, replications=replications)
+    return found.parse(longer, seed=fresh, replications=replications)
 
 
 def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 The compiled half opens nothing. It says what a study needs, and is handed that: see `parse`.
 """
 
+import hashlib
 import os
 import stat
 import sys
@@ -10,10 +11,12 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from sojourn._core import Call, Case, FileNeed, Progress, Resource, Study
 from sojourn._internal.errors import Hint, InputError, reason
+from sojourn._internal.files import whole
 from sojourn.execution import flow_functions
 from sojourn.store import flow_tables
 from sojourn.store.run_directory import as_named, code_name
@@ -22,6 +25,7 @@ _SMALL = 1 << 20
 """The most bytes of a text that is held in memory; a larger one holds a file descriptor instead."""
 
 Resources = dict[str, Resource]
+NO_TABLES: Mapping[str, flow_tables.Table] = MappingProxyType({})
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
 
@@ -48,8 +52,21 @@ class Kind(Protocol[P_co]):
         """What is read."""
 
 
-def parse(kind: Kind[P], text: str, source: str, overrides: Sequence[tuple[str, str]]) -> P:
+def parse(
+    kind: Kind[P],
+    text: str,
+    source: str,
+    overrides: Sequence[tuple[str, str]],
+    tables: Mapping[str, flow_tables.Table] = NO_TABLES,
+) -> P:
     """Read a study, plan or estimate with the files that it names, seen from the place of `source`.
+
+    Args:
+        kind: which of them.
+        text: what it says, as TOML.
+        source: where it is, for messages.
+        overrides: what goes over it.
+        tables: flows that are in no file yet, by the names that the text has for them.
 
     Raises:
         StudyError: it cannot be run as written.
@@ -61,18 +78,27 @@ def parse(kind: Kind[P], text: str, source: str, overrides: Sequence[tuple[str, 
     while missing := kind.needs(text, source, over, resources):
         for need in missing:
             resources[need.id] = (
-                _drawn(need, resources) if isinstance(need, Call) else _read(need, base)
+                _drawn(need, resources)
+                if isinstance(need, Call)
+                else _held(need, tables[need.name])
+                if need.part == ("workload", "table") and need.name in tables
+                else _read(need, base)
             )
     return kind.parse(text, source, over, resources)
 
 
-def study(text: str, source: str, overrides: Sequence[tuple[str, str]]) -> Study:
+def study(
+    text: str,
+    source: str,
+    overrides: Sequence[tuple[str, str]],
+    tables: Mapping[str, flow_tables.Table] = NO_TABLES,
+) -> Study:
     """Read a study with the files that it names; see `parse`.
 
     Raises:
         StudyError: it cannot be run as written.
     """
-    return parse(Study, text, source, overrides)
+    return parse(Study, text, source, overrides, tables)
 
 
 def warn(hints: Sequence[str]) -> None:
@@ -111,6 +137,22 @@ class Copied:
             flow_tables.copy(str(self.path), self.sha256, str(into))
         except InputError as error:
             raise InputError(f"cannot keep {self.path} as {into}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A table that was in no file, as Parquet; a run keeps it as `name`."""
+
+    octets: bytes
+    name: str
+
+    def keep(self, directory: Path) -> None:
+        """Write it, if it is not there yet."""
+        into = directory / self.name
+        if not into.exists():
+            into.parent.mkdir(exist_ok=True)
+            with whole(into) as partial:
+                partial.write_bytes(self.octets)
 
 
 @dataclass(frozen=True)
@@ -220,8 +262,17 @@ def _table(path: Path, settings: Mapping[str, object]) -> Resource:
         columns = flow_tables.columns(str(path), expected)
     except InputError as error:
         return Resource.unread(str(path), f"a file to read: {error}")
-    name = f"{flow_tables.FOLDER}/{sha256[: flow_tables.SHOWN]}.parquet"
+    name = flow_tables.name(sha256)
     return Resource.table(name, str(path), sha256, columns, Copied(path, name, sha256))
+
+
+def _held(need: FileNeed, table: flow_tables.Table) -> Resource:
+    octets = flow_tables.packed(table)
+    sha256 = hashlib.sha256(octets).hexdigest()
+    name = flow_tables.name(sha256)
+    return Resource.table(
+        name, need.name, sha256, flow_tables.handed_over(table), Packed(octets, name)
+    )
 
 
 def _functions(path: Path, settings: Mapping[str, object], base: Path) -> Resource:

@@ -4,7 +4,7 @@ import platform
 import sys
 import tomllib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from sojourn.execution import inputs, learnt_range
 from sojourn.execution.execute import Place, Task, execute, processors, unfinished
 from sojourn.execution.place import Execution
 from sojourn.execution.progress import reporter
+from sojourn.store.flow_tables import Table
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 
@@ -107,15 +108,18 @@ def parse(
     *,
     seed: int | None,
     replications: int | None,
+    tables: Mapping[str, Table] = inputs.NO_TABLES,
 ) -> Study:
     """Check a study; `seed` and `replications` go before its own and before the overrides.
+
+    `tables` are flows that are in no file yet, by the names that the study has for them.
 
     Raises:
         StudyError: it cannot be run as written.
     """
     given = {"run.seed": seed, "run.replications": replications}
     more = [(path, str(value)) for path, value in given.items() if value is not None]
-    study = inputs.study(text, source, [*overrides, *more])
+    study = inputs.study(text, source, [*overrides, *more], tables)
     inputs.warn(study.hints)
     return study
 

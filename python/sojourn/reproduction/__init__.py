@@ -60,8 +60,14 @@ def reproduce(
         Interrupted: Ctrl-C; finished cases are kept.
     """
     asked_for = {run for figure in figures for run in figure.runs}
-    places = {name: elsewhere.get(name, out / name) for name in paper.runs if name in asked_for}
+    places = {
+        name: elsewhere.get(name, out / name)
+        for name, plan in paper.runs.items()
+        if name in asked_for and (full or not plan.only_full)
+    }
     claims = paper.claims_of(figures)
+    if not full:
+        claims = [c for c in claims if not any(paper.runs[run].only_full for run in c.needs)]
     if so_far:
         places = {
             name: place for name, place in places.items() if _begun(paper, name, place, full=full)

@@ -12,6 +12,7 @@ from sojourn.reproduction.results import Point
 
 Span: TypeAlias = tuple[float, float]
 
+_INAPPLICABLE = "not applicable"
 _LATE = 0.1  # a larger share of bytes under way at the end of the arrivals is worth a word
 
 # Which values agree with a claimed one, by how much they may be off it.
@@ -20,6 +21,8 @@ RULES: dict[str, Callable[[float, float], Span]] = {
     "at least": lambda end, within: (end * (1 - within), inf),
     "at most": lambda end, within: (-inf, end * (1 + within)),
 }
+COVERS = "covers"
+"""The rule of a claim whose value has to lie between the smallest and the largest measured one."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Claim:
     claimed, equal where there is one; a measured value agrees by the `rule` when it is off by
     `within` (a share) at most, `because` of a reason in one sentence. `finding` is what was found
     out about a claim that does not hold. `measure` has the `kind` of a measure, and its parameters.
+    `inapplicable` says why it cannot be judged here at all.
     """
 
     figures: tuple[str, ...]
@@ -44,6 +48,7 @@ class Claim:
     paper_says: str | None = None
     we_expect: str | None = None
     finding: str = ""
+    inapplicable: str = ""
 
     def __post_init__(self) -> None:
         if (self.paper_says is None) == (self.we_expect is None):
@@ -66,6 +71,9 @@ class Claim:
     @property
     def accepted(self) -> tuple[Span, Span]:
         """The values that agree with the smallest claimed, and with the largest."""
+        if self.rule == COVERS:
+            below, above = self.ends
+            return RULES["at most"](below, self.within), RULES["at least"](above, self.within)
         low, high = (RULES[self.rule](end, self.within) for end in self.ends)
         return low, high
 
@@ -95,6 +103,11 @@ class Verdict:
         """Whether the claim holds; None where it could not be measured."""
         return None if self.measured is None else self.holds
 
+    @property
+    def is_applicable(self) -> bool:
+        """Whether it can be judged here."""
+        return not self.note.startswith(_INAPPLICABLE)
+
 
 def judge(claim: Claim, measured: Measured, *, paper: str, remarks: Sequence[str]) -> Verdict:
     """Whether a claim holds.
@@ -108,7 +121,9 @@ def judge(claim: Claim, measured: Measured, *, paper: str, remarks: Sequence[str
     value: float | Span | None = None
     ci95, holds = None, False
     notes = [f"accepted {_accepted(claim)}: {claim.because}"]
-    if measured.lacking:
+    if claim.inapplicable:
+        notes = [f"{_INAPPLICABLE}: {claim.inapplicable}"]
+    elif measured.lacking:
         notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
     elif measured.too_short:
         notes.append(f"not judged: {measured.too_short}")
@@ -119,10 +134,13 @@ def judge(claim: Claim, measured: Measured, *, paper: str, remarks: Sequence[str
         value = low.value if low is high else (low.value, high.value)
         ci95 = measured.ci95
         ends = list(zip((low, high), claim.accepted, strict=True))
-        holds = all(_inside(end.value, span) for end, span in ends)
+        inside = [_inside(end.value, span) for end, span in ends]
+        holds = all(inside) and all(condition.holds for condition in measured.conditions)
         if low is not high:
             notes.append(f"smallest for {low.where}, largest for {high.where}")
-        if any(end.ci95 is None for end in (low, high)):
+        if measured.conditions:
+            notes += [condition.words for condition in measured.conditions]
+        elif any(end.ci95 is None for end in (low, high)):
             notes.append("no interval: too few jobs for one")
         elif any(_crosses(end, span) for end, span in ends):
             notes.append("the interval reaches over a limit: only more jobs can tell for sure")

@@ -19,13 +19,22 @@ Values: TypeAlias = Sequence[Value]
 
 
 @dataclass(frozen=True)
+class Condition:
+    """Something else that a claim asks for: what was found, in words, and whether it agrees."""
+
+    words: str
+    holds: bool
+
+
+@dataclass(frozen=True)
 class Measured:
     """The values that a measure found, one for each combination that it looked at.
 
     `unfinished` counts the jobs that belong there and are in none of the values, `most_unfinished`
     is their largest share of a case; `late` is the largest share of a case's bytes in jobs that
     were not done when the last one arrived; `lacking` counts the cases of which no replication is
-    run yet; `too_short` says why fairness is withheld, where the runs are too short for it.
+    run yet; `too_short` says why fairness is withheld, where the runs are too short for it;
+    `conditions` are what else the claim asks for.
     """
 
     points: tuple[Point, ...]
@@ -34,6 +43,7 @@ class Measured:
     late: float = 0
     lacking: int = 0
     too_short: str | None = None
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def ends(self) -> tuple[Point, Point]:

@@ -1,7 +1,8 @@
 """The papers that can be reproduced, out of their folders.
 
 A paper's runs, figures and readings are data in `paper.toml`, its claims in `claims.toml`;
-how it measures and draws what no other paper does is in its `paper.py`.
+how it measures and draws what no other paper does is in its `paper.py`. This may also make runs,
+figures and claims of another table.
 """
 
 import tomllib
@@ -11,6 +12,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from sojourn import htsim
 from sojourn._core import Study
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.execution import studies
@@ -31,7 +33,8 @@ class RunPlan:
     `set` goes over the study always, `quick` where brevity counts, both as `PATH = VALUE`; `note`
     is what a reader of the results must know of it. `x` is the column along its axis, which is
     called `axis` in pictures where its own name says too little, `lines` are those that make a
-    line.
+    line. With `htsim` the study is made of these arguments of htsim_uec, whose files are in the
+    folder `study`. What is `only_full` is not run where brevity counts.
     """
 
     study: Path
@@ -41,6 +44,8 @@ class RunPlan:
     lines: Sequence[str] = ("scheme",)
     set: Sequence[str] = ()
     quick: Sequence[str] = ()
+    htsim: str = ""
+    only_full: bool = False
 
     def parsed(self, *, full: bool) -> Study:
         """The study, with what the paper puts over it.
@@ -51,6 +56,13 @@ class RunPlan:
         settings = self.set if full else (*self.quick, *self.set)
         pairs = (setting.partition("=") for setting in settings)
         overrides = [(path.strip(), value.strip()) for path, _, value in pairs]
+        if self.htsim:
+            made = htsim.made(self.htsim, self.study)
+            text, tables = made.as_table()
+            source = f"{self.study.name}: {self.htsim}"
+            return studies.parse(
+                text, source, overrides, seed=None, replications=None, tables=tables
+            )
         text = studies.read(self.study)
         return studies.parse(text, str(self.study), overrides, seed=None, replications=None)
 
@@ -166,6 +178,8 @@ class Paper:
         Raises:
             InputError: a run cannot be read.
         """
+        if claim.inapplicable:
+            return Measured(())
         parameters = {**claim.measure}
         return self.measures[parameters.pop("kind")](results, **parameters)
 
@@ -192,19 +206,23 @@ def find(name: str) -> list[Paper]:
 def read(folder: Path) -> Paper:
     """The paper of a folder, out of its `paper.toml`, `claims.toml` and `paper.py`."""
     about, defined = _tables(folder / "paper.toml"), script(folder)
+    claims = folder / "claims.toml"
+    listed = _tables(claims)["claims"] if claims.exists() else []
     return Paper(
         name=folder.name,
         title=about["title"],
         source=about["source"],
         runs={
             name: RunPlan(**{**table, "study": folder / table["study"]})
-            for name, table in about["runs"].items()
-        },
+            for name, table in about.get("runs", {}).items()
+        }
+        | defined.get("RUNS", {}),
         figures={
             name: _figure(name, table, about.get("terms", {}))
-            for name, table in about["figures"].items()
-        },
-        claims=[Claim.of(table) for table in _tables(folder / "claims.toml")["claims"]],
+            for name, table in about.get("figures", {}).items()
+        }
+        | defined.get("FIGURES", {}),
+        claims=[*map(Claim.of, listed), *defined.get("CLAIMS", ())],
         readings=about.get("readings", {}),
         measures={**measures.KINDS, **defined.get("MEASURES", {})},
         draws=defined.get("PANELS", {}),

@@ -43,11 +43,13 @@ def _lines(done: Reproduction) -> Iterable[str]:
     claims = [verdict for verdict in done.verdicts if verdict.paper_says is not None]
     ours = [verdict for verdict in done.verdicts if verdict.paper_says is None]
     for verdicts, what in ((claims, "claims"), (ours, "expectations of ours")):
-        failing = [verdict for verdict in verdicts if not verdict.holds]
+        judged = [verdict for verdict in verdicts if verdict.is_applicable]
+        failing = [verdict for verdict in judged if not verdict.holds]
         unmeasured = [verdict for verdict in failing if verdict.measured is None]
         if verdicts:
-            holding = f"{len(verdicts) - len(failing)} of {len(verdicts)} {what} hold"
-            yield f"{holding}, {len(unmeasured)} not measured" if unmeasured else holding
+            holding = f"{len(judged) - len(failing)} of {len(judged)} {what} hold"
+            others = {"not measured": unmeasured, "not applicable": verdicts[len(judged) :]}
+            yield ", ".join([holding, *(f"{len(own)} {why}" for why, own in others.items() if own)])
         for verdict in failing:
             said = f"{_words(verdict)}; {_own(verdict.note, done)}"
             yield f"  {verdict.figure}: {verdict.claim}: {said}"

@@ -56,6 +56,18 @@ def table_of(flows: object) -> pa.Table:
     return pa.Table.from_arrays(columns, names).combine_chunks()
 
 
+def packed(table: pa.Table) -> bytes:
+    """A table as a Parquet file: the same for the same table."""
+    into = pa.BufferOutputStream()
+    pq.write_table(table, into, compression="zstd", use_dictionary=False)
+    return bytes(into.getvalue().to_pybytes())
+
+
+def name(sha256: str) -> str:
+    """What a run calls a table of that SHA-256, seen from its directory."""
+    return f"{FOLDER}/{sha256[:SHOWN]}.parquet"
+
+
 def keep(table: pa.Table, folder: Path, key: str) -> None:
     """Write a table that was drawn; the beginning of its hash is in its name."""
     folder.mkdir(exist_ok=True)
