@@ -26,6 +26,8 @@ pub struct Scenario {
     pub hosts: Hosts,
     /// How packets choose among paths.
     pub balance: Balance,
+    /// The packet that each flow loses by script; empty without one.
+    pub losses: Arc<[ScriptedLoss]>,
     /// All flows by arrival time; behind them those that wait for others.
     pub flows: Arc<[Flow]>,
     /// Which of the last flows wait for which.
@@ -46,6 +48,15 @@ pub struct Scenario {
     pub sample: Option<Span>,
     /// The random streams.
     pub streams: Streams,
+}
+
+/// A data packet of a flow that is lost at its host, the first `times` times.
+#[derive(Clone, Copy, Debug)]
+pub struct ScriptedLoss {
+    /// The number of the packet.
+    pub sequence: u32,
+    /// How often it is still lost.
+    pub times: u32,
 }
 
 /// The longest window. A longer one gains nothing, and the wheel's windows of this length are together
@@ -217,6 +228,8 @@ pub struct PacketCounts {
     pub dropped_at_switches: u64,
     /// Packets dropped at ports of switches without hosts; also among `dropped_at_switches`.
     pub dropped_in_core: u64,
+    /// Packets lost by script at the host they were for.
+    pub lost_by_script: u64,
     /// Packets still on links or in queues at the end.
     pub in_network: u64,
     /// Data packets that arrived with a congestion mark.
@@ -235,6 +248,7 @@ impl std::ops::Add for PacketCounts {
             delivered: self.delivered + more.delivered,
             dropped_at_hosts: self.dropped_at_hosts + more.dropped_at_hosts,
             dropped_at_switches: self.dropped_at_switches + more.dropped_at_switches,
+            lost_by_script: self.lost_by_script + more.lost_by_script,
             dropped_in_core: self.dropped_in_core + more.dropped_in_core,
             in_network: self.in_network + more.in_network,
             marked: self.marked + more.marked,

@@ -341,6 +341,7 @@ impl<C: CongestionControl> Acting<'_, C> {
                 }
             }
             rack.probe = Some(Probe { until: self.sender.snd_max, again });
+            self.sender.tally.probes = self.sender.tally.probes.map(|probes| probes + 1);
             self.restart(rack);
             return;
         }
