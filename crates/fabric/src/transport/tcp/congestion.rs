@@ -107,6 +107,8 @@ pub struct Rules {
     pub sack: bool,
     /// Time that a receiver may delay the ACK of every second packet (RFC 5681, 4.2).
     pub ack_delay: Option<Span>,
+    /// Packets that it acknowledges at once none the less, when a flow begins and after a pause.
+    pub quick_acks: u32,
     /// Whether data packets can be marked (ECN).
     pub ecn: bool,
     /// Whether packets leave one by one, each [`CongestionControl::gap`] after the one before.
