@@ -24,7 +24,6 @@ KEPT = (
     "TCPTimeouts",
     "TCPSpuriousRTOs",
     "TCPDSACKRecv",
-    "DelayedACKs",
 )
 
 
