@@ -111,6 +111,15 @@ enum Mode {
     ProbeRoundTrip,
 }
 
+/// How far a flow is in the repair of losses (`prev_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Repair {
+    #[default]
+    None,
+    Recovery,
+    TimeOut,
+}
+
 /// The largest rate of the last rounds, from the best, the second and the third best of them (Kathleen Nichols'
 /// algorithm, as in Linux's `win_minmax.c`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,7 +162,7 @@ impl Largest {
 pub struct Model {
     deliveries: Deliveries,
     payload: f64,
-    /// Rates of the host's link, and at which packets leave.
+    /// Rates of payload over the host's link, and at which it leaves.
     link: f64,
     pace: f64,
     mode: Mode,
@@ -177,7 +186,7 @@ pub struct Model {
     probe_round: bool,
     /// The window before it was made small.
     prior: f64,
-    recovering: bool,
+    repair: Repair,
     /// Whether a packet leaves for each that arrives: in the first round of a recovery.
     conserving: bool,
 }
@@ -282,7 +291,7 @@ impl Bbr {
         let passed = acked.now - model.phase_at > model.min_rtt.unwrap_or(Span::ZERO);
         let before = f64::from(acked.in_flight + acked.arrived);
         let turns = match model.phase {
-            0 => passed && (model.recovering || before >= model.in_flight(CYCLE[0], 0.0)),
+            0 => passed && (acked.lost > 0 || before >= model.in_flight(CYCLE[0], 0.0)),
             1 => passed || before <= model.in_flight(1.0, 0.0),
             _ => passed,
         };
@@ -309,8 +318,8 @@ impl Bbr {
             (model.min_rtt, model.min_rtt_at) = (Some(rtt), Some(now));
         }
         if is_old && model.mode != Mode::ProbeRoundTrip {
+            Bbr::keep(window, model);
             model.mode = Mode::ProbeRoundTrip;
-            model.prior = window.cwnd;
             model.probe_ends = None;
         }
         if model.mode != Mode::ProbeRoundTrip {
@@ -335,6 +344,38 @@ impl Bbr {
                 }
             }
         }
+    }
+
+    /// Shrinks the window by what is lost, holds it in the first round of a recovery, and opens it again afterwards
+    /// (`bbr_set_cwnd_to_recover_or_restore`).
+    fn repair(window: &mut Window, model: &mut Model, acked: &Acked, said: &Delivery, now: Repair) {
+        if acked.lost > 0 {
+            window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
+        }
+        let before = std::mem::replace(&mut model.repair, now);
+        if now == Repair::Recovery && before != Repair::Recovery {
+            (model.conserving, model.round_ends) = (true, said.bytes);
+            window.cwnd = f64::from(acked.in_flight + acked.arrived);
+        } else if now == Repair::None && before != Repair::None {
+            window.cwnd = window.cwnd.max(model.prior);
+            model.conserving = false;
+        }
+    }
+
+    /// Keeps the window as it is before losses are repaired (`bbr_save_cwnd`).
+    fn keep(window: &Window, model: &mut Model) {
+        let is_first = model.repair == Repair::None && model.mode != Mode::ProbeRoundTrip;
+        model.prior = if is_first { window.cwnd } else { model.prior.max(window.cwnd) };
+    }
+
+    /// Takes in an ACK of a flow that repairs losses so.
+    fn hear(&self, window: &mut Window, model: &mut Model, acked: &Acked, repair: Repair) {
+        let said = model.deliveries.hear(acked.cause, acked.snd_una, acked.now);
+        self.learn(window, model, acked, &said);
+        if acked.arrived > 0 {
+            Bbr::repair(window, model, acked, &said, repair);
+        }
+        self.open(window, model, acked, &said);
     }
 
     /// Sets the window after an ACK.
@@ -381,7 +422,9 @@ impl CongestionControl for Bbr {
         let payload = setup.packets.payload.0;
         model.deliveries = Deliveries::new(of.bytes, payload);
         (model.payload, model.chance) = (payload as f64, mix(flow.into()));
-        model.link = setup.nic[usize::from(of.from)].bits_per_second() as f64;
+        // Linux paces payload, without headers, as its rate has none.
+        let share = model.payload / f64::from(setup.packets.full());
+        model.link = setup.nic[usize::from(of.from)].bits_per_second() as f64 * share;
         model.min_rtt = self.options.linux.known_round_trip.then(|| setup.idle_round_trip(flow));
         // Without a round trip of the handshake Linux paces as if it took a millisecond.
         let round_trip = model.min_rtt.map_or(0.001, |rtt| rtt.ps() as f64 / 1e12);
@@ -399,24 +442,12 @@ impl CongestionControl for Bbr {
     }
 
     fn acked(&self, window: &mut Window, model: &mut Model, acked: &Acked) {
-        let said = model.deliveries.hear(acked.cause, acked.snd_una, acked.now);
-        if std::mem::take(&mut model.recovering) {
-            window.cwnd = window.cwnd.max(model.prior);
-            model.conserving = false;
-        }
-        self.learn(window, model, acked, &said);
-        self.open(window, model, acked, &said);
+        let repair = if acked.after_time_out { Repair::TimeOut } else { Repair::None };
+        self.hear(window, model, acked, repair);
     }
 
     fn recovering(&self, window: &mut Window, model: &mut Model, acked: &Acked) {
-        let said = model.deliveries.hear(acked.cause, acked.snd_una, acked.now);
-        if !std::mem::replace(&mut model.recovering, true) {
-            model.conserving = true;
-            model.round_ends = said.bytes;
-            window.cwnd = f64::from(acked.in_flight + acked.arrived).max(1.0);
-        }
-        self.learn(window, model, acked, &said);
-        self.open(window, model, acked, &said);
+        self.hear(window, model, acked, Repair::Recovery);
     }
 
     fn decides_recovery(&self) -> bool {
@@ -424,16 +455,12 @@ impl CongestionControl for Bbr {
     }
 
     fn lost(&self, window: &mut Window, model: &mut Model, _: u32, _: Time) {
-        if model.mode != Mode::ProbeRoundTrip {
-            model.prior = window.cwnd;
-        }
+        Bbr::keep(window, model);
     }
 
     fn timed_out(&self, window: &mut Window, model: &mut Model, _: u32, _: Time) {
-        if model.mode != Mode::ProbeRoundTrip {
-            model.prior = window.cwnd;
-        }
-        (model.full, model.recovering) = (0, false);
+        Bbr::keep(window, model);
+        (model.full, model.repair) = (0, Repair::TimeOut);
         window.cwnd = 1.0;
     }
 }

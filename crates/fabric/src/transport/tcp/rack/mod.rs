@@ -96,6 +96,8 @@ impl<C: CongestionControl> Acting<'_, C> {
             snd_una: sender.snd_una,
             snd_nxt: sender.snd_nxt,
             repairing: false,
+            lost,
+            after_time_out: rack.stage == Stage::Loss,
             cause: match ack.echo {
                 0 => sender.snd_una.checked_sub(1).filter(|_| news.advanced),
                 above => Some(ack.sequence + u32::from(above)),
