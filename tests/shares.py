@@ -7,31 +7,17 @@ the change touches is taken as a whole, and so is what the command line names.
 
 import os
 import random
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from changes import touched
+
 ROOT = Path(__file__).parent.parent
 SHARE = 4
 # Cargo's properties take the same seed, so that one number repeats a whole run.
 SEED = os.environ.get("PROPTEST_RNG_SEED", "1")
-
-
-def touched() -> set[str]:
-    """The files that the change touches, against the main branch or, on it, the commit before."""
-    for base in ("origin/main", "HEAD~1"):
-        found = subprocess.run(
-            ["git", "diff", "--name-only", base],
-            cwd=ROOT,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        if found.returncode == 0 and found.stdout:
-            return set(found.stdout.splitlines())
-    return set()
 
 
 def choose(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
