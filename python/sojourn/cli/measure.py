@@ -93,7 +93,7 @@ def fabric(
     done = _said(directory, ran, as_json=as_json)
     if done is None:
         return
-    busy = max(float(record.figures["processors_busy"]) for record in done.ledger)
+    busy = max(record.processors_busy for record in done.ledger)
     if busy > PROCESSORS_BUSY:
         click.echo(f"processors were {busy:.0%} busy: repeat this on a machine with less to do")
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sojourn.store.ledger import Value
+from sojourn.store.ledger import PROCESSORS_BUSY, Value
 
 _STAT = Path("/proc/stat")
 _SOFTNET = Path("/proc/net/softnet_stat")
@@ -19,7 +19,7 @@ class Load:
         total, idle, lost = _now()
         passed = max(total - self._total, 1)
         return {
-            "processors_busy": 1 - (idle - self._idle) / passed,
+            PROCESSORS_BUSY: 1 - (idle - self._idle) / passed,
             "packets_dropped_at_processors": lost - self._lost,
         }
 

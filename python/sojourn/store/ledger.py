@@ -12,6 +12,9 @@ from sojourn._internal.errors import RunDirectoryError
 from sojourn._internal.units import count
 from sojourn.store import rows
 
+PROCESSORS_BUSY = "processors_busy"
+"""The figure of a measured case that says which share of the time the processors were busy."""
+
 Value: TypeAlias = bool | int | float | str
 
 
@@ -46,6 +49,11 @@ class Record:
     def key(self) -> tuple[int, int]:
         """Case and replication."""
         return self.case, self.replication
+
+    @property
+    def processors_busy(self) -> float:
+        """The share of the time that the machine's processors were busy; 0 if nobody measured."""
+        return float(self.figures.get(PROCESSORS_BUSY, 0))
 
     @property
     def columns(self) -> dict[str, Value]:
