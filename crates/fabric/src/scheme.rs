@@ -3,7 +3,9 @@
 use crate::ideal::Ideal;
 use crate::path::Balance;
 use crate::python::surround;
-use crate::queue::{CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind};
+use crate::queue::{
+    BUFFER, CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind,
+};
 use crate::transport::{
     AckPriority, Bbr, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions,
     TransportKind, WindowLimits,
@@ -231,9 +233,6 @@ const KNOWN: &[Known] = &[
         balance: Balance::Ecmp,
     },
 ];
-
-/// The buffer of the pFabric paper's TCP (section 3).
-const BUFFER: Bytes = Bytes(225_000);
 
 /// CoDel for round trips between the hosts of a data centre.
 fn datacentre() -> ControlLaw {
