@@ -7,6 +7,8 @@ the change touches is taken as a whole, and so is what the command line names.
 
 import os
 import random
+import shlex
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -18,6 +20,12 @@ ROOT = Path(__file__).parent.parent
 SHARE = 4
 # Cargo's properties take the same seed, so that one number repeats a whole run.
 SEED = os.environ.get("PROPTEST_RNG_SEED", "1")
+
+
+def examples(number: int) -> int:
+    """How many of so many random examples a run draws that takes seconds for each."""
+    given = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *sys.argv]
+    return number if "--full" in given else -(-number // SHARE)
 
 
 def choose(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
