@@ -161,7 +161,7 @@ coverage: build $(BIN)/installed ## how often intervals hold the truth, into out
 	$(BIN)/python tests/interval_coverage.py
 
 kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour
-	$(CARGO) test -p sojourn-list-server --test kill -- --ignored --nocapture --test-threads=1 shape
+	$(CARGO) test -p sojourn-list-server --test server -- --ignored --nocapture --test-threads=1 kill::kills::shape
 
 fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\
