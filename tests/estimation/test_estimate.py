@@ -133,6 +133,7 @@ def impatient(monkeypatch):
     [
         (["--set", "scheme.balance=spray"], 'scheme.balance = "spray", expected "ecmp"'),
         (["--set", "workload=bulk"], 'workload.kind = "bulk", expected "poisson" or "csv"'),
+        (["--set", "hosts.loss={}"], 'hosts.loss = "a table", expected none to estimate'),
         (["--set", "estimate.acces=once"], "did you mean access?"),
         (["--jobs", 0], "jobs is 0"),
         (["--scheduler", "nonsense://x"], "no Dask scheduler at 'nonsense://x'"),

@@ -147,12 +147,11 @@ def _losses() -> Iterator[Scenario]:
         for packet, which in places.items():
             for lost, times in often.items():
                 yield _losing(control, f"{packet} {lost}", which, times)
-    yield _losing("CUBIC", "packet 22 lost, 1 Gb/s", "packet = 22", rate="1Gbps")
 
 
-def _losing(control: str, called: str, *loss: str, rate: str = "20Mbps") -> Scenario:
+def _losing(control: str, called: str, *loss: str) -> Scenario:
     more = ("[hosts.loss]", *filter(None, loss))
-    return Scenario(1, 64, control, called, more, rate, buffer="150KB", every_us=1_000_000)
+    return Scenario(1, 64, control, called, more, buffer="150KB", every_us=1_000_000)
 
 
 def _delayed() -> Iterator[Scenario]:
@@ -243,25 +242,26 @@ def main() -> None:
     parser.add_argument("--without", choices=[*_MECHANISMS], help="simulate without one mechanism")
     asked = parser.parse_args()
     chosen = [scenario for scenario in SCENARIOS if asked.only in str(scenario)]
-    kept = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
-    runs: dict[str, list[dict[str, float]]] = {} if asked.again else kept.get("runs", {})
+    old = MEASURED.exists() and not asked.again
+    kept = json.loads(MEASURED.read_text(encoding="utf-8")) if old else {}
+    runs: dict[str, list[dict[str, float]]] = kept.get("runs", {})
     for number in range(asked.measure or 0):
         for scenario in chosen:
             own = runs.setdefault(str(scenario), [])
             if len(own) <= number:
                 own.append(measured(scenario, asked.out / scenario.folder))
-                _keep(runs)
+                _keep({**kept, "runs": runs})
     for scenario in chosen:
         model = simulated(scenario, asked.out / scenario.folder, without(asked.without, scenario))
         for line in lines(str(scenario), runs.get(str(scenario), []), model):
             click.echo(line)
 
 
-def _keep(runs: Mapping[str, list[dict[str, float]]]) -> None:
+def _keep(kept: Mapping[str, object]) -> None:
     """Write what was measured, with its kernel and the date."""
     today = datetime.now(UTC).date().isoformat()
     about = {"kernel": platform.release().partition("-")[0], "date": today}
-    text = json.dumps({**about, "runs": runs}, indent=1)
+    text = json.dumps({**kept, **about}, indent=1)
     MEASURED.write_text(f"{text}\n", encoding="utf-8")
 
 

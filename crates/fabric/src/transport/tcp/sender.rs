@@ -269,16 +269,14 @@ impl<C: CongestionControl> Acting<'_, C> {
             snd_una: sender.snd_una,
             snd_nxt: sender.snd_nxt,
             repairing: sender.snd_una - cumulative < sender.recovery.recover,
-            lost: 0,
-            after_time_out: false,
             cause,
             in_flight: match C::ASKS_FOR_MORE {
                 true => (sender.snd_nxt - sender.snd_una).saturating_sub(sender.sacked.len()),
                 false => 0,
             },
-            sample: None,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
+            ..Acked::default()
         };
         if C::HEARS_RECOVERY && sender.recovery.active {
             self.control.recovering(&mut sender.window, &mut sender.state, &acked);
