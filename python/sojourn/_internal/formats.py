@@ -95,7 +95,9 @@ def toml_sections(table: Mapping[str, object]) -> str:
     """
     plain = {key: value for key, value in table.items() if not _is_section(value)}
     sections = {key: value for key, value in table.items() if key not in plain}
-    return toml_lines(plain) + "".join(_section(key, value) for key, value in sections.items())
+    return toml_lines(plain) + "".join(
+        _section(_key(key), value) for key, value in sections.items()
+    )
 
 
 def _section(path: str, value: object) -> str:
