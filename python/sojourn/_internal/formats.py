@@ -71,7 +71,8 @@ def toml_value(value: object, path: str = "value") -> str:
         case float() if not isfinite(value):
             return str(value)
         case bool() | int() | float() | str():
-            return json.dumps(value, ensure_ascii=False)
+            # JSON leaves this control character as it is, TOML does not (TOML 1.0, Strings).
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Path():
             return toml_value(str(value), path)
         case _:
