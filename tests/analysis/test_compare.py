@@ -261,6 +261,14 @@ def test_a_measurement_on_a_busy_machine_says_so(tmp_path):
     assert any("up to 99% busy" in line for line in a.summary().cautions)
 
 
+def test_a_measurement_beside_other_programs_says_so(tmp_path):
+    figures = {"processors_busy": 0.5, "processors_busy_elsewhere": 0.4}
+    quiet = {"processors_busy": 0.5, "processors_busy_elsewhere": 0.02}
+    a, b = two(tmp_path, [Made({}, [1, 2], figures=figures)], [Made({}, [1, 2], figures=quiet)])
+    (said,) = compare(a, b).cautions
+    assert said.startswith(f"{a.path}: measured while other programs took up to 40% of the")
+
+
 def test_what_only_one_run_sweeps_is_found_among_tables(tmp_path):
     """`buffer` is short for scheme.queue.buffer, though there is a buffer.kind as well."""
     paths = {"scheme.queue.buffer": "15KB", "buffer.kind": "private"}

@@ -1,4 +1,4 @@
-"""The simulator's hosts with Linux against Linux's own TCP, in incasts of flows that end."""
+"""The simulator's hosts with Linux against Linux's own TCP: flows alone and next to others."""
 
 import json
 
@@ -8,19 +8,21 @@ import pytest
 from peers.linux_hosts import hosts
 from two_servers import needs_namespaces
 
-# How far the simulator may be off in each figure, and in how many scenarios it may be further off.
+# How far the simulator may be off in each figure.
 BOUNDS = {"mean": 0.10, "p50": 0.10, "p95": 0.15}
 POINTS = 10.0
+# Scenarios that are further off, and the setting without which they are not.
+EXPLAINED: dict[str, dict[str, object]] = {}
 
 
 def kept():
-    """What a quiet machine's kernel did in each scenario: the mean of its runs."""
+    """What this kernel did in each scenario: the mean of its runs."""
     runs = json.loads(hosts.MEASURED.read_text(encoding="utf-8"))["runs"]
     return {name: mean(runs[name]) for name in map(str, hosts.SCENARIOS)}
 
 
 def mean(runs):
-    return {name: np.mean([run[name] for run in runs]) for name in runs[0]}
+    return {name: np.mean([run[name] for run in runs]) for name in [*BOUNDS, "one", "two"]}
 
 
 def apart(model, kernel):
@@ -40,10 +42,23 @@ def simulated(tmp_path_factory):
 
 def test_flows_take_as_long_and_time_out_as_often_as_the_kernels(simulated):
     found = {name: apart(simulated[name], kernel) for name, kernel in kept().items()}
-    times = {name: apart for name, (apart, _) in found.items() if apart}
     assert len(found) >= 12
-    assert len(times) <= len(found) - 10, times
-    assert not {name: apart for name, (_, apart) in found.items() if apart}
+    off = {name: figures for name, figures in found.items() if any(figures)}
+    assert set(off) == set(EXPLAINED), off
+
+
+def test_every_scenario_was_measured_twice_and_in_time():
+    about = json.loads(hosts.MEASURED.read_text(encoding="utf-8"))
+    assert set(about["runs"]) == set(map(str, hosts.SCENARIOS))
+    for name, runs in about["runs"].items():
+        assert len(runs) >= 2, name
+        assert all(run["late_ms"] < 5 for run in runs), name
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_why_a_scenario_is_further_off(tmp_path, name):
+    (scenario,) = (one for one in hosts.SCENARIOS if str(one) == name)
+    assert apart(hosts.simulated(scenario, tmp_path, EXPLAINED[name]), kept()[name]) == ([], [])
 
 
 @pytest.mark.parametrize("control", ["CUBIC", "Reno"])
@@ -54,6 +69,16 @@ def test_without_rack_lost_retransmissions_time_out(simulated, tmp_path, control
     assert without["p95"] > 1.5 * simulated[str(scenario)]["p95"]
 
 
+def test_quick_acks_keep_delayed_ones_from_costing_time_outs(simulated, tmp_path):
+    (scenario,) = (one for one in hosts.SCENARIOS if str(one) == DELAYED)
+    without = hosts.simulated(scenario, tmp_path, {"scheme.transport.quick_acks": 0})
+    assert without["one"] < kept()[DELAYED]["one"] - POINTS
+    assert abs(simulated[DELAYED]["one"] - kept()[DELAYED]["one"]) < POINTS
+
+
+DELAYED = "16 x 64 KB, CUBIC, delayed ACKs"
+
+
 @needs_namespaces
 @pytest.mark.alone
 @pytest.mark.parametrize(("senders", "size", "control"), [(8, 64, "CUBIC"), (16, 64, "Reno")])
@@ -61,5 +86,15 @@ def test_this_machines_kernel_agrees(request, tmp_path, senders, size, control):
     if not request.config.getoption("full"):
         pytest.skip("half a minute each: make test-full measures")
     scenario = hosts.Scenario(senders, size, control)
-    (kernel,) = hosts.measured(scenario, tmp_path, 1)
+    kernel = hosts.measured(scenario, tmp_path)
     assert apart(hosts.simulated(scenario, tmp_path), kernel) == ([], [])
+
+
+@needs_namespaces
+@pytest.mark.alone
+def test_this_machines_kernel_loses_what_the_script_says(request, tmp_path):
+    if not request.config.getoption("full"):
+        pytest.skip("ten seconds each: make test-full measures")
+    for scenario in (one for one in hosts.SCENARIOS if "lost" in str(one) and one.rate == "20Mbps"):
+        kernel = hosts.measured(scenario, tmp_path)
+        assert apart(hosts.simulated(scenario, tmp_path), kernel) == ([], []), str(scenario)

@@ -1,6 +1,7 @@
 """The kernel's own TCP: what it is told, that it is measured, that nothing of it stays behind."""
 
 import os
+import platform
 import re
 import signal
 import socket
@@ -18,11 +19,13 @@ import pytest
 import sojourn
 from sojourn._core import quantity
 from sojourn._internal.errors import InputError
-from sojourn.analysis.cautions import PROCESSORS_BUSY
-from sojourn.measurement import netns, traffic
+from sojourn.analysis.cautions import BUSY_ELSEWHERE, PROCESSORS_BUSY
+from sojourn.measurement import netns, realtime, scripted_loss, switches, traffic
 from sojourn.measurement.load import Load
+from sojourn.measurement.plan import CONTROLS
 from sojourn.measurement.port_queue import PortQueue
 from sojourn.measurement.star import Star, built
+from sojourn.measurement.switches import put_over, read, stated
 from sojourn.measurement.tcpinfo import TcpInfo
 from sojourn.measurement.traffic import Flow, connected
 from two_servers import STUDY, needs_namespaces, planned
@@ -31,6 +34,24 @@ from waiting import until
 pytestmark = pytest.mark.alone
 
 RACK = "scheme.transport.rack=true"
+TICKS = os.sysconf("SC_CLK_TCK")
+ENDING = """\
+title = "flows that end"
+completion = "sender"
+[topology]
+kind = "single-switch"
+hosts = 3
+rate = "10Gbps"
+uplink = "20Mbps"
+[hosts]
+overhead = 0.0
+[workload]
+kind = "csv"
+file = "flows.csv"
+[scheme]
+name = "Linux CUBIC"
+queue = { kind = "drop-tail", buffer = "150KB" }
+"""
 
 
 @pytest.fixture
@@ -167,6 +188,144 @@ def test_a_long_delay_is_at_both_links_of_a_way():
     assert told.disciplines[0].startswith("netem delay 20000us ")
 
 
+# Switches of the kernel
+
+
+def test_a_switch_is_put_over_the_study():
+    plan = planned("scheme.name=Linux CUBIC", "scheme.transport={ kind = 'cubic' }")
+    assert stated(plan) == "control=cubic probes=on rack=on f_rto=on timestamps=off sack=on"
+    put = put_over(plan, read(["control=reno", "probes=off", "rack=off", "timestamps=on"]))
+    assert stated(put) == "control=reno probes=off rack=off f_rto=on timestamps=on sack=on"
+    assert (put.sysctls["ipv4/tcp_recovery"], put.sysctls["ipv4/tcp_early_retrans"]) == (0, 0)
+    assert (put.mtu, put.payload) == (plan.mtu + 12, plan.payload)
+    off = put_over(plan, read(["f_rto=off", "sack=off"]))
+    assert (off.sysctls["ipv4/tcp_frto"], off.sysctls["ipv4/tcp_sack"]) == (0, 0)
+    assert put_over(off, read(["f_rto=on", "sack=on"])) == plan
+
+
+@pytest.mark.parametrize(
+    ("switch", "words"),
+    [
+        ("rac=off", "no switch 'rac', did you mean 'rack'?"),
+        ("sack", "expected sack=on or sack=off"),
+        ("probes=3", "expected probes=on or probes=off"),
+        ("control=westwood", "expected one that this kernel has: "),
+    ],
+)
+def test_an_unknown_switch_is_one_message(command, study, tmp_path, switch, words):
+    result = command("measure", "fabric", study, "--kernel", switch, "--out", tmp_path / "r")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"sojourn: --kernel {switch}: {words}")
+    assert len(result.err.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_switch_that_this_kernel_lacks(tmp_path, monkeypatch):
+    monkeypatch.setattr(switches, "_NET", tmp_path)
+    with pytest.raises(InputError, match=r"--kernel rack=off: .* no net.ipv4.tcp_recovery"):
+        read(["rack=off"])
+
+
+def test_the_kernels_bbr_has_its_own_constants(command, study, tmp_path):
+    kind = "scheme.transport={ kind = 'bbr', cwnd_gain = 3.0 }"
+    result = command("measure", "fabric", study, "--set", kind, "--out", tmp_path / "r")
+    assert result.code == 2
+    expected = "2.0, as the kernel's BBR has it"
+    if "bbr" not in CONTROLS.read_text().split():
+        expected = "one that this kernel has"
+    assert expected in result.err
+
+
+@needs_namespaces
+def test_what_was_set_is_in_the_result(command, flows_that_end, tmp_path):
+    out = tmp_path / "r"
+    arguments = ["measure", "fabric", flows_that_end, "--out", out]
+    result = command(*arguments, "--kernel", "f_rto=off", "--replications", "2", "--json")
+    assert (result.code, result.err) == (0, "")
+    assert result.document["measured"].endswith(" f_rto=off")
+    for case in result.document["cases"]:
+        set_to = "control=cubic probes=on rack=on f_rto=off timestamps=off sack=on"
+        assert case["figures"]["kernel"] == set_to
+        assert case["figures"]["kernel_TCPTimeouts"] == case["figures"]["timeouts"]
+        assert case["figures"]["scheduling"] in ("real-time", "ordinary")
+    (spread,) = result.document["spread"]
+    assert spread["runs"] == 2
+    for name in ("mean", "p50", "p95", "p99", "one", "two", "resent", "probes"):
+        assert spread["figures"][name]["least"] <= spread["figures"][name]["most"]
+    again = command(*arguments, "--replications", "2")
+    assert again.code == 2
+    assert "what was measured" in again.err
+    same = command(*arguments, "--kernel", "f_rto=off", "--replications", "2")
+    assert "spread of 2 runs: mean " in same.out
+
+
+# Losses by script
+
+
+LOSSES = {
+    "{ packet = 10 }": (1, 0, 0),
+    "{ packet = 10, times = 2 }": (2, 0, 0),
+    "{}": (1, 0, 1),
+    "{ times = 2 }": (2, 1, 1),
+    "{ packet = 99 }": (0, 0, 0),
+}
+
+
+@pytest.fixture
+def flows_that_end(tmp_path):
+    """Two flows of 44 packets over Linux CUBIC, one after the other, whose packets all fit."""
+    path = tmp_path / "flows.toml"
+    path.write_text(ENDING)
+    lines = ["src,dst,size_bytes,arrival", "0,2,64000,0ms", "1,2,64000,600ms"]
+    (tmp_path / "flows.csv").write_text("\n".join(lines))
+    return path
+
+
+@needs_namespaces
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_flow_loses_a_packet_by_script(command, flows_that_end, tmp_path, loss):
+    measured, simulated = tmp_path / "k", tmp_path / "s"
+    extra = ["--set", f"hosts.loss={loss}"]
+    result = command("measure", "fabric", flows_that_end, *extra, "--out", measured, "--json")
+    assert (result.code, result.err) == (0, "")
+    assert command("run", flows_that_end, *extra, "--out", simulated).code == 0
+    resent, timed_out, probes = LOSSES[loss]
+    (case,) = result.document["cases"]
+    assert case["figures"]["packets_lost_by_script"] == 2 * resent
+    assert case["figures"]["drops"] == 2 * resent
+    k, s = (sojourn.load(path).rows for path in (measured, simulated))
+    assert k.schema == s.schema
+    for rows in (k, s):
+        assert rows["retransmits"].to_pylist() == [resent] * 2
+        assert rows["timeouts"].to_pylist() == [timed_out] * 2
+        assert rows["probes"].to_pylist() == [probes] * 2
+    assert command("compare", measured, simulated).code == 0
+
+
+@needs_namespaces
+def test_probes_of_flows_that_overlap_are_unknown(command, flows_that_end, tmp_path):
+    lines = ["src,dst,size_bytes,arrival", "0,2,64000,0ms", "0,2,64000,1ms", "1,2,64000,2ms"]
+    (flows_that_end.parent / "flows.csv").write_text("\n".join(lines))
+    extra = ["--set", "hosts.loss={}", "--out", tmp_path / "k"]
+    assert command("measure", "fabric", flows_that_end, *extra).code == 0
+    assert sojourn.load(tmp_path / "k").rows["probes"].to_pylist()[:2] == [None, None]
+
+
+@needs_namespaces
+@pytest.mark.parametrize("lacks", ["the machine", "the call"])
+def test_a_kernel_that_can_lose_nothing_by_script(
+    command, flows_that_end, tmp_path, monkeypatch, lacks
+):
+    numbers = {} if lacks == "the machine" else {platform.machine(): 10**6}
+    monkeypatch.setattr(scripted_loss, "_BPF", numbers)
+    extra = ["--set", "hosts.loss={}", "--out", tmp_path / "k"]
+    result = command("measure", "fabric", flows_that_end, *extra)
+    assert (result.code, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    assert line.startswith("sojourn: hosts.loss: ")
+    assert not (tmp_path / "k").exists()
+
+
 # What is measured
 
 
@@ -296,15 +455,52 @@ def test_the_load_of_the_processors():
         pass
     figures = load.figures()
     assert 0 < figures["processors_busy"] <= 1
+    assert 0 <= figures["processors_busy_elsewhere"] <= figures["processors_busy"]
     assert figures["packets_dropped_at_processors"] >= 0
+
+
+def test_the_load_of_others(tmp_path, monkeypatch):
+    stat = tmp_path / "stat"
+    monkeypatch.setattr("sojourn.measurement.load._STAT", stat)
+    monkeypatch.setattr("sojourn.measurement.load.os.times", lambda: (0, 0, 0, 0, 0))
+    stat.write_text("cpu  1000 0 0 9000 0 0 0 0 0 0\n")  # user, nice, system, idle, ...
+    load = Load()
+    # own 100 ticks of 1000, soft interrupts 200, others 300
+    monkeypatch.setattr(
+        "sojourn.measurement.load.os.times", lambda: (60 / TICKS, 40 / TICKS, 0, 0, 0)
+    )
+    stat.write_text("cpu  1300 0 100 9400 0 0 200 0 0 0\n")
+    figures = load.figures()
+    assert figures["processors_busy"] == pytest.approx(0.6)
+    assert figures["processors_busy_elsewhere"] == pytest.approx(0.3)
+
+
+def test_scheduling_is_as_before_afterwards(monkeypatch):
+    before = os.sched_getscheduler(0)
+    with realtime.scheduled() as scheduling:
+        assert scheduling in (realtime.REAL_TIME, realtime.ORDINARY)
+    assert os.sched_getscheduler(0) == before
+
+    def refused(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refused)
+    with realtime.scheduled() as scheduling:
+        assert scheduling == realtime.ORDINARY
 
 
 @needs_namespaces
 def test_a_machine_without_time_is_told_of(command, study, tmp_path, monkeypatch):
-    figures = {"processors_busy": PROCESSORS_BUSY + 0.05, "packets_dropped_at_processors": 0}
+    figures = {
+        "processors_busy": PROCESSORS_BUSY + 0.05,
+        "processors_busy_elsewhere": BUSY_ELSEWHERE + 0.1,
+        "packets_dropped_at_processors": 0,
+    }
     monkeypatch.setattr(Load, "figures", lambda _: figures)
     result = command("measure", "fabric", study, "--out", tmp_path / "r")
-    assert (result.code, "processors were 85% busy" in result.out) == (0, True)
+    assert result.code == 0
+    assert "measured while the processors were up to 85% busy" in result.out
+    assert "other programs took up to 35% of the processors' time" in result.out
 
 
 @needs_namespaces

@@ -1,7 +1,7 @@
 //! One case of a fabric study: its parts, and how it runs.
 
 use crate::engine::{
-    self, Cancelled, Outcome, PacketCounts, Progress, SHORTEST_LOOKAHEAD, Scenario,
+    self, Cancelled, Outcome, PacketCounts, Progress, SHORTEST_LOOKAHEAD, Scenario, ScriptedLoss,
 };
 use crate::failure::{Failure, Failures};
 use crate::flow::{Completion, Flow, Ideals, Packets};
@@ -335,6 +335,7 @@ impl Ready {
             network: self.network.clone(),
             memories: self.memories.clone(),
             hosts: self.hosts.clone(),
+            losses: self.losses(),
             balance: scheme.balance,
             flows: self.jobs.flows.clone(),
             dependencies: self.jobs.dependencies.clone(),
@@ -363,6 +364,20 @@ impl Ready {
         scheme.surround(execution, || {
             engine::simulate(&scenario, &scheme.queue, transport, execution)
         })
+    }
+
+    /// The packet that each flow loses by script; none where there is no script.
+    fn losses(&self) -> Arc<[ScriptedLoss]> {
+        let Some(loss) = &self.hosts.loss else { return Arc::default() };
+        let of_flow = |flow: &Flow| {
+            let sequence = match flow.is_endless() && loss.packet.is_none() {
+                true => None,
+                false => loss.sequence(self.packets.count(flow.bytes)),
+            };
+            let times = if sequence.is_some() { loss.times.get() } else { 0 };
+            ScriptedLoss { sequence: sequence.unwrap_or_default(), times }
+        };
+        self.jobs.flows.iter().map(of_flow).collect()
     }
 
     /// The ideal scheduler says when a flow's last byte leaves; the rest of its way, and its

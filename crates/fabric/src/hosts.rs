@@ -3,6 +3,7 @@
 use crate::topology::LinkSpec;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, choices, nested, parameters};
+use std::num::NonZeroU32;
 
 parameters! {
     /// What hosts do with the packets of their transports before these are on a link.
@@ -15,9 +16,34 @@ parameters! {
         pub overhead: f64 = 1.0,
         /// Where packets wait that a host's link cannot take yet.
         pub port: HostPort = HostPort::Backpressure,
+        /// A packet that each flow loses, to see what one loss does; by default none.
+        pub loss: Option<Loss> = None,
     }
 }
 nested!(Hosts);
+
+parameters! {
+    /// A data packet that each flow loses where it reaches its host, behind all queues. Other losses are not
+    /// affected.
+    pub struct Loss: "loss" {
+        /// Which one, counted from 1; by default the last one of the flow. A flow with fewer packets
+        /// loses none.
+        pub packet: Option<NonZeroU32> = None,
+        /// How often it is lost: 1 is the packet alone, 2 its first retransmission too.
+        pub times: NonZeroU32 = NonZeroU32::MIN,
+    }
+}
+nested!(Loss);
+
+impl Check for Loss {}
+
+impl Loss {
+    /// The sequence number of the packet that a flow of so many loses.
+    pub(crate) fn sequence(&self, packets: u32) -> Option<u32> {
+        let packet = self.packet.map_or(packets, NonZeroU32::get);
+        packet.checked_sub(1).filter(|&sequence| sequence < packets)
+    }
+}
 
 choices! {
     /// Where packets wait that a host's link cannot take yet.
@@ -47,7 +73,7 @@ impl Check for Hosts {
 
 impl Hosts {
     /// Hosts that take no time for a packet, for what is exact to the picosecond.
-    pub const EXACT: Hosts = Hosts { overhead: 0.0, port: HostPort::SwitchPort };
+    pub const EXACT: Hosts = Hosts { overhead: 0.0, port: HostPort::SwitchPort, loss: None };
 
     /// Longest delay of a packet in a host before it is on `link`, where a full packet has `full` bytes.
     pub(crate) fn longest(&self, link: LinkSpec, full: u16) -> Span {

@@ -19,6 +19,9 @@ Case: TypeAlias = Mapping[str, Value | None]
 PROCESSORS_BUSY = 0.8
 """The share of the time above which busy processors may have limited what was measured."""
 
+BUSY_ELSEWHERE = 0.25
+"""The share of the processors' time that other programs may take before it is said."""
+
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
 _OFFERED = "queue_utilisation_offered"
@@ -54,19 +57,27 @@ def of_run(run: StoredRun) -> list[str]:
 
 def disturbed(ledger: Ledger) -> list[str]:
     """What is said of cases that were measured while the machine's processors had no time."""
-    busy = {
-        record.key: float(record.figures["processors_busy"])
-        for record in ledger
-        if "processors_busy" in record.figures
-    }
-    cases = [record.axes for record in ledger if busy.get(record.key, 0) > PROCESSORS_BUSY]
-    if not cases:
-        return []
-    most = max(busy.values())
-    return [
-        f"measured while the processors were up to {most:.0%} busy{_of(cases)}: the machine itself"
-        " may have been the slowest part"
-    ]
+    said = []
+    for figure, limit, before, after in (
+        (
+            "processors_busy",
+            PROCESSORS_BUSY,
+            "the processors were up to {most:.0%} busy",
+            "the machine itself may have been the slowest part",
+        ),
+        (
+            "processors_busy_elsewhere",
+            BUSY_ELSEWHERE,
+            "other programs took up to {most:.0%} of the processors' time",
+            "hosts and timers may have been late",
+        ),
+    ):
+        busy = {record.key: float(record.figures.get(figure, 0)) for record in ledger}
+        cases = [record.axes for record in ledger if busy[record.key] > limit]
+        if cases:
+            most = max(busy.values())
+            said.append(f"measured while {before.format(most=most)}{_of(cases)}: {after}")
+    return said
 
 
 def estimated(meta: Mapping[str, object]) -> list[str]:

@@ -54,13 +54,22 @@ def _directory(study: Path, out: Path | None) -> "RunDirectory":
     return RunDirectory(out or Path("out", f"{studies.name_of(study)}-measured"))
 
 
-def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "StoredRun | None":
-    """Print what was measured; the run, for what else there is to say of it to people."""
+def _said(
+    directory: "RunDirectory",
+    ran: int,
+    *,
+    as_json: bool,
+    more: Callable[["StoredRun"], dict[str, object]] = lambda _: {},
+) -> "StoredRun | None":
+    """Print what was measured; the run, for what else there is to say of it to people.
+
+    `more` is what its document has beside that.
+    """
     from sojourn.store.stored_run import StoredRun
 
     done = StoredRun.open(directory.path)
     if as_json:
-        output.document(done)
+        output.document({**done.to_dict(), **more(done)})
         return None
     before = "" if ran else ", all measured before"
     click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
@@ -70,6 +79,14 @@ def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "StoredRun |
 @measure.command()
 @options.study
 @_of_a_study
+@click.option(
+    "--kernel",
+    "switches",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Put a switch of the kernel's TCP over what the study asks for: probes, rack, f_rto,"
+    " timestamps or sack = on or off; control = one that the kernel has.",
+)
 @output.quiet
 @output.as_json
 @click.pass_context
@@ -81,21 +98,24 @@ def fabric(
     seed: int | None,
     replications: int | None,
     out: Path | None,
+    switches: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
-    from sojourn.analysis.cautions import PROCESSORS_BUSY
+    from sojourn.analysis.cautions import disturbed
+    from sojourn.analysis.spread import spreads
     from sojourn.measurement.fabric import measure as measure_study
 
     parsed = _parsed(study, settings, seed, replications)
     directory = _directory(study, out)
-    ran = measure_study(parsed, str(study), directory, command=output.command(context))
-    done = _said(directory, ran, as_json=as_json)
+    ran = measure_study(
+        parsed, str(study), directory, command=output.command(context), switches=switches
+    )
+    done = _said(directory, ran, as_json=as_json, more=lambda run: {"spread": [*spreads(run)]})
     if done is None:
         return
-    busy = max(float(record.figures["processors_busy"]) for record in done.ledger)
-    if busy > PROCESSORS_BUSY:
-        click.echo(f"processors were {busy:.0%} busy: repeat this on a machine with less to do")
+    for line in (*spreads(done), *disturbed(done.ledger)):
+        click.echo(str(line))
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 

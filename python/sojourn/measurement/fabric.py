@@ -6,7 +6,7 @@ acknowledgement.
 
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -24,8 +24,10 @@ from sojourn.measurement.cases import measure_cases
 from sojourn.measurement.load import Load
 from sojourn.measurement.plan import Plan, plan
 from sojourn.measurement.port_queue import check_disciplines
+from sojourn.measurement.realtime import scheduled
 from sojourn.measurement.sampling import Samples
 from sojourn.measurement.star import Star, built
+from sojourn.measurement.switches import put_over, read, stated
 from sojourn.measurement.traffic import Carried, Flow, Look, Traffic, connected
 from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
@@ -47,7 +49,14 @@ class Measured:
     series: dict[str, Column] | None = None
 
 
-def measure(study: Study, source: str, directory: RunDirectory, *, command: str) -> int:
+def measure(
+    study: Study,
+    source: str,
+    directory: RunDirectory,
+    *,
+    command: str,
+    switches: Sequence[str] = (),
+) -> int:
     """Measure the cases that a run directory lacks, one after the other.
 
     Args:
@@ -55,6 +64,7 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
         source: the study's file, for messages.
         directory: where to.
         command: for `meta.json`.
+        switches: of the kernel's TCP, NAME=VALUE each, put over what the study asks for.
 
     Returns:
         How many cases were measured, replications counted.
@@ -66,8 +76,8 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
     """
     if study.model != "fabric":
         raise MeasurementError(f'{source}: model = "{study.model}", expected "fabric"')
-    cases = study.cases()
-    plans = {case.index: plan(case, source) for case in cases}
+    cases, put = study.cases(), read(switches)
+    plans = {case.index: put_over(plan(case, source), put) for case in cases}
     for case in cases:
         _refuse_other_jobs(case, source)
     netns.check()
@@ -76,7 +86,7 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
         study,
         directory,
         command=command,
-        measured=f"TCP of Linux {platform.release()}",
+        measured=" ".join([f"TCP of Linux {platform.release()}", *map("=".join, put.items())]),
         one=lambda task: _one(task, plans[task.case.index], directory),
     )
 
@@ -154,10 +164,18 @@ def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
     pairs = [(flow.source, flow.destination) for flow in flows]
     with built(planned, pairs) as star, connected(star, planned, flows) as traffic:
         load = Load()
-        measured, last = (_over_window if _is_bulk(case) else _to_their_ends)(
-            case, planned, offered, star, traffic
-        )
-        figures = {**_of_ports(star, planned, last.at_s), **_of_connections(last), **load.figures()}
+        with scheduled() as scheduling:
+            measured, last = (_over_window if _is_bulk(case) else _to_their_ends)(
+                case, planned, offered, star, traffic
+            )
+        figures = {
+            **_of_ports(star, planned, last.at_s, traffic.lost()),
+            **_of_connections(last),
+            "kernel": stated(planned),
+            **{f"kernel_{name}": value for name, value in traffic.counted().items()},
+            **load.figures(),
+            "scheduling": scheduling,
+        }
     return replace(measured, figures={**figures, **measured.figures})
 
 
@@ -200,6 +218,9 @@ def _to_their_ends(
         "slowdown": slowdown,
         "retransmits": np.array([flow.info.retransmits for flow in carried], dtype=np.int64),
     }
+    if case.parameters.get("scheme.transport.tail_loss_probe"):
+        probes = [-1 if flow.probes is None else flow.probes for flow in carried]
+        measured["probes"] = np.array(probes, dtype=np.int64)
     result = {**columns, **measured}
     timeouts = [flow.info.timeouts for flow in carried]
     if None in timeouts:
@@ -210,6 +231,7 @@ def _to_their_ends(
     figures: dict[str, Value] = {
         "unfinished": int((~done).sum()),
         "latest_start_ps": round(max(late) * PS_PER_S),
+        "timeouts": sum(filter(None, timeouts)),
         "ideal": offered.figures["ideal"],
     }
     ends = [flow.acked_s for flow in carried if flow.acked_s is not None]
@@ -252,8 +274,11 @@ def _columns(
     return columns
 
 
-def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
-    """What the switch's ports sent and dropped, from the first connection to the last look."""
+def _of_ports(star: Star, planned: Plan, lasted_s: float, by_script: int) -> dict[str, Value]:
+    """What the switch's ports sent and dropped, from the first connection to the last look.
+
+    Packets lost `by_script` are dropped at hosts.
+    """
     ports = star.ports()
     for port in ports:
         if port.bytes > port.packets * planned.mtu:
@@ -263,8 +288,9 @@ def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
     shares = [p.bytes * 8 / rate for p, rate in zip(ports, planned.rates, strict=True)]
     drops = sum(port.drops for port in ports)
     return {
-        "drops": drops,
+        "drops": drops + by_script,
         "packets_dropped_at_switches": drops,
+        **({"packets_lost_by_script": by_script} if planned.loss else {}),
         "switch_port_utilisation": sum(shares) / len(shares) / lasted_s,
         "measured_ps": round(lasted_s * PS_PER_S),
     }

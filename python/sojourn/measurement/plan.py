@@ -19,9 +19,26 @@ TIMESTAMPS = 12  # what the option adds to every segment
 _FREE_DELAY_PS = 50 * PS_PER_US  # what links between namespaces take anyway
 _SHORTEST_SAMPLE_PS = PS_PER_MS
 UNLIMITED = 2**31 - 1  # packets or bytes: as many as come
+_QUICK_ACKS = 16  # TCP_MAX_QUICKACKS of linux/tcp.h
 _DELAYED_ACK_PS = 40 * PS_PER_MS  # TCP_DELACK_MIN of linux/tcp.h
-_CONGESTION = {"new-reno": "reno", "cubic": "cubic", "dctcp": "dctcp"}
-_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_CONGESTION = {"new-reno": "reno", "cubic": "cubic", "dctcp": "dctcp", "bbr": "bbr"}
+CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A packet that each flow loses: its number from 1, none for the last, and how often."""
+
+    packet: int | None
+    times: int
+
+    def place(self, size: int | None, payload: int) -> int | None:
+        """How many packets are before it in a flow of so many bytes; none where it has none."""
+        if size is None:
+            return None if self.packet is None else self.packet - 1
+        packets = -(-size // payload)
+        place = (self.packet or packets) - 1
+        return place if place < packets else None
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,7 @@ class Plan:
     congestion: str
     route: Mapping[str, str]
     sysctls: Mapping[str, object]
+    loss: Loss | None = None
 
     @property
     def delaying(self) -> str | None:
@@ -80,6 +98,7 @@ def plan(case: Case, source: str) -> Plan:
     asked.only("hosts.port", "backpressure")
     asked.check("window_digest", lambda given: given is False, "false: the kernel tells no window")
     _sample(asked)
+    loss = _loss(asked)
     asked.refuse_the_rest()
     return Plan(
         rates=rates,
@@ -90,6 +109,7 @@ def plan(case: Case, source: str) -> Plan:
         congestion=congestion,
         route=route,
         sysctls=sysctls,
+        loss=loss,
     )
 
 
@@ -108,6 +128,14 @@ def _topology(asked: Asked) -> tuple[tuple[int, ...], int]:
     if hosts > 250:
         asked.refuse("topology.hosts", "at most 250, an address each")
     return (*[rate] * (hosts - 1), uplink), 0 if free else 2 * delay // PS_PER_US
+
+
+def _loss(asked: Asked) -> Loss | None:
+    if asked.parameters.get("hosts.loss") == "none":
+        asked.take("hosts.loss")
+        return None
+    packet = asked.take("hosts.loss.packet")
+    return Loss(None if packet == "none" else int(packet), int(asked.take("hosts.loss.times")))
 
 
 def _sample(asked: Asked) -> None:
@@ -139,7 +167,7 @@ def _transport(asked: Asked, route: dict[str, str], sysctls: dict[str, object]) 
     under = "scheme.transport"
     kind = str(asked.take(f"{under}.kind"))
     congestion = _CONGESTION.get(kind)
-    available = _AVAILABLE.read_text(encoding="ascii").split()
+    available = CONTROLS.read_text(encoding="ascii").split()
     known = [kind for kind, name in _CONGESTION.items() if name in available]
     if congestion not in available:
         asked.refuse(f"{under}.kind", f"one that this kernel has: {', '.join(known)}")
@@ -158,6 +186,10 @@ def _transport(asked: Asked, route: dict[str, str], sysctls: dict[str, object]) 
         )
     sysctls["ipv4/tcp_sack"] = int(bool(asked.take(f"{under}.sack")))
     delay = asked.optional(f"{under}.ack_delay")
+    if delay is not None and asked.parameters.get(f"{under}.rack"):
+        quick = f"{_QUICK_ACKS}, as the kernel has it"
+        asked.check(f"{under}.quick_acks", lambda given: given == _QUICK_ACKS, quick)
+    asked.take(f"{under}.quick_acks", otherwise=0)
     if delay is None:
         route["quickack"] = "1"
     elif delay != _DELAYED_ACK_PS:
@@ -184,6 +216,7 @@ def _recovery(asked: Asked, under: str, sysctls: dict[str, object]) -> None:
         for key in ("tail_loss_probe", "f_rto")
     )
     reordering = asked.take(f"{under}.dupthresh", 3)
+    sysctls["ipv4/tcp_recovery"] = _RACK
     sysctls["ipv4/tcp_early_retrans"] = _EARLY_RETRANS if probes else 0
     sysctls["ipv4/tcp_frto"] = _F_RTO if f_rto or not rack else 0
     sysctls["ipv4/tcp_reordering"] = reordering
@@ -191,7 +224,7 @@ def _recovery(asked: Asked, under: str, sysctls: dict[str, object]) -> None:
 
 
 # As Linux ships them.
-_EARLY_RETRANS, _F_RTO, _MAX_REORDERING = 3, 2, 300
+_RACK, _EARLY_RETRANS, _F_RTO, _MAX_REORDERING = 1, 3, 2, 300
 
 # What has no switch in the kernel, where its way to find losses is asked for.
 _WITH_RACK: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
@@ -216,4 +249,9 @@ _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ("c", lambda given: given == 0.4, "0.4, as the kernel's CUBIC has it"),
     ("beta", lambda given: given == 0.7, "0.7, as the kernel's CUBIC has it"),
     ("fast_convergence", lambda given: given is True, "true, as the kernel's CUBIC has it"),
+    ("startup_gain", lambda given: given == 2.885, "2.885, as the kernel's BBR has it"),
+    ("cwnd_gain", lambda given: given == 2.0, "2.0, as the kernel's BBR has it"),
+    ("bandwidth_rounds", lambda given: given == 10, "10, as the kernel's BBR has it"),
+    ("min_rtt_window", lambda given: given == "10s", '"10s", as the kernel\'s BBR has it'),
+    ("probe_rtt_time", lambda given: given == "200ms", '"200ms", as the kernel\'s BBR has it'),
 )

@@ -5,7 +5,8 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,9 @@ from sojourn._internal.errors import MeasurementError, reason
 from sojourn._internal.units import US_PER_S
 from sojourn.measurement import acknowledged
 from sojourn.measurement.plan import Plan
+from sojourn.measurement.scripted_loss import Script, losing
 from sojourn.measurement.star import FIRST_PORT, Star
+from sojourn.measurement.tcpext import KEPT, PROBES, TcpExt, counted
 from sojourn.measurement.tcpinfo import TcpInfo
 
 _PORT = 5001
@@ -51,21 +54,23 @@ class Carried:
     """How a flow went, and what the kernel said of it: in seconds since the start.
 
     `began_s` is when its first byte was handed over, `acked_s` when its last one was acknowledged;
-    None if it never was.
+    None if it never was. `probes` are its tail loss probes, which the kernel counts host by host:
+    None where flows of one host overlapped and sent some.
     """
 
     began_s: float
     acked_s: float | None
     info: TcpInfo
+    probes: int | None
 
 
 @dataclass
 class _Sending:
     """A flow that has begun; `left` is None for one without end."""
 
+    flow: Flow
     sender: socket.socket
     began_s: float
-    size: int | None
     left: int | None
     acked_s: float | None = None
 
@@ -73,8 +78,18 @@ class _Sending:
 class Traffic:
     """Open connections of flows that have not begun yet, and how they are driven."""
 
-    def __init__(self, flows: Sequence[Flow], ends: Sequence[tuple[socket.socket, socket.socket]]):
-        self._flows = flows
+    def __init__(
+        self,
+        flows: Sequence[Flow],
+        ends: Sequence[tuple[socket.socket, socket.socket]],
+        counts: Mapping[int, TcpExt],
+        script: Script | None,
+    ):
+        self._script = script
+        self._flows, self._counts = flows, counts
+        # Flows of a host that overlap, and those before them with what the host had counted then.
+        self._together: dict[int, list[_Sending]] = {}
+        self._groups: list[tuple[int, list[_Sending], bytes]] = []
         self._senders = [sender for sender, _ in ends]
         self._poll = select.epoll()
         self._receivers = {receiver.fileno(): receiver for _, receiver in ends}
@@ -117,8 +132,38 @@ class Traffic:
             self._carry(self._flows[number].start_s)
             self._start(number)
         self._carry(self._now() + drain_s, until_done=True)
+        probes = self._probes()
         sendings = [self._running[sender.fileno()] for sender in self._senders]
-        return [Carried(s.began_s, s.acked_s, TcpInfo.of(s.sender)) for s in sendings]
+        return [
+            Carried(s.began_s, s.acked_s, TcpInfo.of(s.sender), probes[s.sender.fileno()])
+            for s in sendings
+        ]
+
+    def _end_of_group(self, source: int) -> None:
+        """Note what a host has counted, as all of its flows that had begun are done."""
+        self._groups.append((source, self._together.pop(source), self._counts[source].look()))
+
+    def _probes(self) -> dict[int, int | None]:
+        """The probes of each flow, by its socket."""
+        for source in tuple(self._together):
+            self._end_of_group(source)
+        found: dict[int, int | None] = {}
+        before = Counter[int]()
+        for source, together, look in self._groups:
+            now = counted(look)[PROBES]
+            sent, before[source] = now - before[source], now
+            known = sent if len(together) == 1 or not sent else None
+            found |= {sending.sender.fileno(): known for sending in together}
+        return found
+
+    def lost(self) -> int:
+        """Packets lost by script so far."""
+        return self._script.lost() if self._script else 0
+
+    def counted(self) -> dict[str, int]:
+        """What the kernel's TCP has counted at all senders (`tcpext.KEPT`)."""
+        all_of_them = [counted(own.look()) for own in self._counts.values()]
+        return {name: sum(own.get(name, 0) for own in all_of_them) for name in KEPT}
 
     def _begin(self) -> None:
         self._origin, self._epoch = time.perf_counter(), time.time()
@@ -130,7 +175,8 @@ class Traffic:
         flow, sender = self._flows[number], self._senders[number]
         if flow.size is not None:
             acknowledged.watch(sender)
-        sending = _Sending(sender, self._now(), flow.size, flow.size)
+        sending = _Sending(flow, sender, self._now(), flow.size)
+        self._together.setdefault(flow.source, []).append(sending)
         self._running[sender.fileno()] = sending
         with suppress(BlockingIOError):
             self._send(sending, heard=False)
@@ -149,10 +195,14 @@ class Traffic:
 
     def _send(self, sending: _Sending, *, heard: bool) -> None:
         """Fill a socket; where the kernel has a word for it, `heard`, look whether it is done."""
-        if heard and sending.size is not None and sending.acked_s is None:
-            at = acknowledged.when(sending.sender, sending.size)
+        size = sending.flow.size
+        if heard and size is not None and sending.acked_s is None:
+            at = acknowledged.when(sending.sender, size)
             if at is not None:
                 sending.acked_s = at - self._epoch
+                mates = self._together[sending.flow.source]
+                if all(mate.acked_s is not None for mate in mates):
+                    self._end_of_group(sending.flow.source)
                 self._unfinished -= 1
         while sending.left is None or sending.left:
             part = self._chunk if sending.left is None else self._chunk[: sending.left]
@@ -214,6 +264,15 @@ def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic
                 ends.append((sender, receiver))
         except OSError as error:
             raise MeasurementError(f"no connection between two hosts: {reason(error)}") from None
-        traffic = Traffic(flows, ends)
+        script = None
+        if plan.loss:
+            senders, sizes = [sender for sender, _ in ends], [flow.size for flow in flows]
+            receivers = [star.hosts[host] for host in listeners]
+            script = stack.enter_context(losing(plan.loss, senders, sizes, plan.payload, receivers))
+        counts = {}
+        for host in dict.fromkeys(flow.source for flow in flows):
+            counts[host] = TcpExt(star.hosts[host])
+            stack.callback(counts[host].close)
+        traffic = Traffic(flows, ends, counts, script)
         stack.callback(traffic.close)
         yield traffic

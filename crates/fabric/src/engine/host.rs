@@ -5,7 +5,7 @@ use super::Engine;
 use super::partition::Unit;
 use super::port::{Boundary, Fabric, Links, Port, SwitchMemory, at};
 use super::routing::Arrivals;
-use super::scenario::Scenario;
+use super::scenario::{Scenario, ScriptedLoss};
 use crate::hosts::HostPort;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
@@ -110,6 +110,9 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             Kind::LOOK => {
                 let (number, instant) = (packet.to, packet.sequence);
                 self.done += self.looks.look(number, instant, &mut self.transport);
+            }
+            Kind::DATA if is_lost(&mut self.losses, flow, packet.sequence) => {
+                counts.lost_by_script += 1;
             }
             _ => {
                 counts.delivered += 1;
@@ -231,6 +234,15 @@ impl<B: Boundary> Links<B> {
     ) {
         self.launch_from(port, (now, size), arena, |at| nic.arrival(at), packet);
     }
+}
+
+/// Whether a data packet of `flow` is one that is lost by script, this time.
+#[inline(always)]
+fn is_lost(losses: &mut [ScriptedLoss], flow: u32, sequence: u32) -> bool {
+    let Some(loss) = losses.get_mut(flow as usize) else { return false };
+    let lost = loss.sequence == sequence && loss.times > 0;
+    loss.times -= u32::from(lost);
+    lost
 }
 
 /// Full packets before a link when a flow [ahead](Asked::Ahead) of it is resumed: enough that the link

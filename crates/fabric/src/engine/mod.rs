@@ -30,7 +30,7 @@ pub use crate::job::{Dependencies, Watch};
 pub use parallel::simulate_on_threads;
 pub use sampling::Sample;
 pub(crate) use scenario::SHORTEST_LOOKAHEAD;
-pub use scenario::{Outcome, PacketCounts, Scenario};
+pub use scenario::{Outcome, PacketCounts, Scenario, ScriptedLoss};
 pub use sojourn_core::{Cancelled, Execution, Progress};
 
 use crate::flow::Flow;
@@ -124,6 +124,7 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     nics: Vec<Nic>,
     switches: S,
     transport: T,
+    losses: Vec<ScriptedLoss>,
     received: Vec<Time>,
     acknowledged: Vec<Time>,
     waiting: Waiting,
@@ -205,6 +206,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             nics: hosts.map(|host| Nic::new(scenario, host as usize, transport.asked())).collect(),
             switches: S::new(scenario),
             transport,
+            losses: scenario.losses.to_vec(),
             received: vec![Time::NEVER; scenario.flows.len()],
             acknowledged: vec![Time::NEVER; scenario.flows.len()],
             waiting: Waiting::new(&scenario.dependencies),

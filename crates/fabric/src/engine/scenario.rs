@@ -28,6 +28,8 @@ pub struct Scenario {
     pub hosts: Hosts,
     /// How packets choose among paths.
     pub balance: Balance,
+    /// The packet that each flow loses by script; empty without one.
+    pub losses: Arc<[ScriptedLoss]>,
     /// All flows by arrival time; behind them those that wait for others.
     pub flows: Arc<[Flow]>,
     /// Which of the last flows wait for which.
@@ -50,6 +52,15 @@ pub struct Scenario {
     pub failures: Arc<Failures>,
     /// The random streams.
     pub streams: Streams,
+}
+
+/// A data packet of a flow that is lost at its host, the first `times` times.
+#[derive(Clone, Copy, Debug)]
+pub struct ScriptedLoss {
+    /// The number of the packet.
+    pub sequence: u32,
+    /// How often it is still lost.
+    pub times: u32,
 }
 
 /// The longest window. A longer one gains nothing, and the wheel's windows of this length are together
@@ -231,6 +242,8 @@ pub struct PacketCounts {
     pub dropped_in_core: u64,
     /// Packets lost on links that fail.
     pub lost_on_links: u64,
+    /// Packets lost by script at the host they were for.
+    pub lost_by_script: u64,
     /// Packets still on links or in queues at the end.
     pub in_network: u64,
     /// Data packets that arrived with a congestion mark.
@@ -249,6 +262,7 @@ impl std::ops::Add for PacketCounts {
             delivered: self.delivered + more.delivered,
             dropped_at_hosts: self.dropped_at_hosts + more.dropped_at_hosts,
             dropped_at_switches: self.dropped_at_switches + more.dropped_at_switches,
+            lost_by_script: self.lost_by_script + more.lost_by_script,
             dropped_in_core: self.dropped_in_core + more.dropped_in_core,
             lost_on_links: self.lost_on_links + more.lost_on_links,
             in_network: self.in_network + more.in_network,

@@ -62,6 +62,11 @@ impl FabricCase {
             let expected = "none, where links are simulated one by one";
             return Err(Refusal::of(&self.failure, expected).under("failure"));
         }
+        if self.hosts.loss.is_some() {
+            let expected =
+                "none to estimate: a link that is simulated alone loses nothing by script";
+            return refuse("a table", expected, &["hosts", "loss"]);
+        }
         if let Some(sample) = self.sample {
             let expected = "none to estimate: no run has the ports of the whole fabric";
             return Err(Refusal::of(&sample, expected).under("sample"));

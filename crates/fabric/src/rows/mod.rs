@@ -130,6 +130,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         dropped_at_switches,
         dropped_in_core,
         lost_on_links,
+        lost_by_script,
         in_network,
         marked,
         turns,
@@ -149,7 +150,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         ("host_turns", turns),
         ("packets_injected", injected),
         ("packets_delivered", delivered),
-        ("drops", dropped_at_hosts + dropped_at_switches),
+        ("drops", dropped_at_hosts + dropped_at_switches + lost_on_links + lost_by_script),
         ("packets_dropped_at_hosts", dropped_at_hosts),
         ("packets_dropped_at_switches", dropped_at_switches),
         ("packets_dropped_in_core", dropped_in_core),
@@ -183,10 +184,14 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
     let received = long_flows::received_share(of, outcome);
     let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
     let shares = shares.into_iter().flatten();
+    let probes: Option<u64> = tallies.iter().map(|tally| tally.probes.map(u64::from)).sum();
+    let script = Some(("packets_lost_by_script", lost_by_script)).filter(|_| lost_by_script > 0);
     counts
         .into_iter()
         .chain(lost)
         .chain(peaks.into_iter().flatten())
+        .chain(probes.filter(|_| !tallies.is_empty()).map(|probes| ("probes", probes)))
+        .chain(script)
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
         .chain(received.map(|share| ("received_share_of_link".to_owned(), Value::Float(share))))

@@ -165,7 +165,8 @@ impl Run<'_> {
             packets: own.clone().map(|member| u64::from(packets.count(bytes(member)))).sum(),
             tally: Tally {
                 retransmits: tallies.clone().map(|tally| tally.retransmits).sum(),
-                timeouts: tallies.map(|tally| tally.timeouts).sum(),
+                timeouts: tallies.clone().map(|tally| tally.timeouts).sum(),
+                probes: tallies.map(|tally| tally.probes).sum(),
                 ..Tally::default()
             },
             deadline: deadlines.max().unwrap_or(Time::NEVER),
@@ -200,6 +201,7 @@ impl Run<'_> {
             tally: Tally {
                 retransmits: own.retransmits + of_request.retransmits,
                 timeouts: own.timeouts + of_request.timeouts,
+                probes: own.probes.zip(of_request.probes).map(|(own, other)| own + other),
                 ..Tally::default()
             },
             deadline: flow.deadline,
@@ -234,6 +236,10 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
     rows.push("packets", Column::Int(ints(&|row| row.packets as i64)));
     rows.push("retransmits", Column::Int(ints(&|row| row.tally.retransmits.into())));
     rows.push("timeouts", Column::Int(ints(&|row| row.tally.timeouts.into())));
+    if table.iter().any(|row| row.tally.probes.is_some()) {
+        let probes = |row: &Row| row.tally.probes.map_or(-1, i64::from);
+        rows.push("probes", Column::Int(ints(&probes)));
+    }
     rows.push("deadline_ps", Column::Ps(ints(&|row| ps(row.deadline))));
     rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
     if table.iter().any(|row| row.tally.window_digest > 0) {

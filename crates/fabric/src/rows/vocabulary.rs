@@ -96,6 +96,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         count("drops", "drops"),
         count("packets_marked", "marked packets"),
         count("timeouts", "time-outs"),
+        count("probes", "probes"),
         kilobytes("port_memory_peak_bytes", "fullest port"),
         kilobytes("switch_memory_peak_bytes", "fullest switch"),
     ],

@@ -420,6 +420,8 @@ pub struct Tally {
     pub retransmits: u32,
     /// Expirations of its retransmission timer.
     pub timeouts: u32,
+    /// Probes for the loss of its last packets; none where its sender sends no probes.
+    pub probes: Option<u32>,
     /// Packets from its first on, without a gap, that its sender knows have arrived.
     pub acknowledged: u32,
     /// The longest time after which its retransmission timer expired, or will if it is backed off now, since
@@ -436,6 +438,7 @@ impl Tally {
         Tally {
             retransmits: self.retransmits - earlier.retransmits,
             timeouts: self.timeouts - earlier.timeouts,
+            probes: self.probes.map(|probes| probes - earlier.probes.unwrap_or(0)),
             acknowledged: self.acknowledged - earlier.acknowledged,
             ..self
         }

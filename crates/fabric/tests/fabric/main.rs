@@ -20,6 +20,7 @@ mod phase;
 mod queries;
 mod regressions;
 mod samples;
+mod scripted_loss;
 mod swift;
 mod tcp;
 mod terms;

@@ -75,6 +75,7 @@ pub(crate) fn watch<B: Builder>(
         network: network.into(),
         memories: graph.ports().into_iter().filter_map(memory).collect(),
         hosts: lab.hosts.clone(),
+        losses: [].into(),
         balance: lab.scheme.balance,
         flows: flows.into(),
         dependencies: Dependencies::none(flows.len()).into(),

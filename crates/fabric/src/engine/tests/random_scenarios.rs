@@ -173,7 +173,9 @@ pub(super) fn scenario(
         hosts: Hosts {
             overhead: (seed % 2) as f64,
             port: if seed % 4 < 2 { HostPort::SwitchPort } else { HostPort::Backpressure },
+            loss: None,
         },
+        losses: [].into(),
         balance: scheme.balance,
         watches: watches.into(),
         instants: instants.into(),

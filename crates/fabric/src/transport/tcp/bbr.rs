@@ -1,7 +1,7 @@
 //! BBR, version 1: the window and the pace follow a model of the path, not losses.
 //!
-//! As Linux 6 has it (`tcp_bbr.c`; draft-cardwell-iccrg-bbr-congestion-control-00). Not modelled: what Linux adds to the
-//! window for ACKs that come in a bunch, its detection of policers, and the restart after idle.
+//! As Linux 6 has it (`tcp_bbr.c`; draft-cardwell-iccrg-bbr-congestion-control-00). Not modelled: its detection of
+//! policers, and the restart after idle.
 
 use super::congestion::{Acked, CongestionControl, Rules, Window};
 use super::delivery::{Deliveries, Delivery};
@@ -61,6 +61,46 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const BURSTS_PER_SECOND: f64 = 1024.0;
 const LARGEST_BURST: f64 = 65_215.0;
 
+/// Rounds in which the largest bunch of ACKs counts: as many, and as many before them (`bbr_extra_acked_win_rtts`).
+const BUNCH_ROUNDS: u32 = 5;
+/// The longest bunch, in seconds at the model's rate (`bbr_extra_acked_max_us`).
+const LONGEST_BUNCH: f64 = 0.1;
+
+/// How many packets more were acknowledged than the rate says, which the window makes up for
+/// (`bbr_update_ack_aggregation`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Bunches {
+    /// Packets acknowledged since that time.
+    acked: f64,
+    since: Time,
+    /// The most of the present rounds, and of those before.
+    most: [f64; 2],
+    rounds: u32,
+}
+
+impl Bunches {
+    /// Takes in an ACK for `arrived` packets, at a rate of so many packets a second.
+    fn take(&mut self, begins: bool, arrived: f64, rate: f64, cwnd: f64, now: Time) {
+        if begins {
+            self.rounds += 1;
+            if self.rounds >= BUNCH_ROUNDS {
+                self.rounds = 0;
+                self.most = [0.0, self.most[0]];
+            }
+        }
+        let mut expected = (rate * (now - self.since).seconds()).floor();
+        if self.acked <= expected {
+            (self.acked, self.since, expected) = (0.0, now, 0.0);
+        }
+        self.acked += arrived;
+        self.most[0] = self.most[0].max((self.acked - expected).min(cwnd));
+    }
+
+    fn most(&self) -> f64 {
+        self.most[0].max(self.most[1])
+    }
+}
+
 /// What a flow is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
@@ -69,6 +109,15 @@ enum Mode {
     Drain,
     ProbeBandwidth,
     ProbeRoundTrip,
+}
+
+/// How far a flow is in the repair of losses (`prev_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Repair {
+    #[default]
+    None,
+    Recovery,
+    TimeOut,
 }
 
 /// The largest rate of the last rounds, from the best, the second and the third best of them (Kathleen Nichols'
@@ -113,7 +162,7 @@ impl Largest {
 pub struct Model {
     deliveries: Deliveries,
     payload: f64,
-    /// Rates of the host's link, and at which packets leave.
+    /// Rates of payload over the host's link, and at which it leaves.
     link: f64,
     pace: f64,
     mode: Mode,
@@ -124,8 +173,10 @@ pub struct Model {
     /// The rate that the start has to exceed, and rounds in which it did not; from three on it has filled the path.
     full: u64,
     not_fuller: u32,
+    bunches: Bunches,
     min_rtt: Option<Span>,
-    min_rtt_at: Time,
+    /// None before the first ACK.
+    min_rtt_at: Option<Time>,
     phase: usize,
     /// Another number for each flow and cycle.
     chance: u64,
@@ -135,7 +186,7 @@ pub struct Model {
     probe_round: bool,
     /// The window before it was made small.
     prior: f64,
-    recovering: bool,
+    repair: Repair,
     /// Whether a packet leaves for each that arrives: in the first round of a recovery.
     conserving: bool,
 }
@@ -145,8 +196,21 @@ impl Model {
         self.not_fuller >= 3
     }
 
-    /// The packets that keep the path busy, times `gain`.
-    fn in_flight(&self, gain: f64) -> f64 {
+    /// The rate in packets a second.
+    fn packets_per_second(&self) -> f64 {
+        self.largest.rate() as f64 / (8.0 * self.payload)
+    }
+
+    /// What the window has for bunches of ACKs, once the path is full.
+    fn for_bunches(&self) -> f64 {
+        match self.is_full() {
+            true => self.bunches.most().min(self.packets_per_second() * LONGEST_BUNCH),
+            false => 0.0,
+        }
+    }
+
+    /// The packets that keep the path busy, times `gain`, and so many `more`.
+    fn in_flight(&self, gain: f64, more: f64) -> f64 {
         let packets = match self.min_rtt {
             None => 10.0,
             Some(rtt) => {
@@ -155,7 +219,7 @@ impl Model {
             }
         };
         let burst = (self.pace / 8.0 / BURSTS_PER_SECOND).min(LARGEST_BURST) / self.payload;
-        let packets = packets + 3.0 * burst.floor().clamp(2.0, 127.0);
+        let packets = packets + more.floor() + 3.0 * burst.floor().clamp(2.0, 127.0);
         let probing = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         2.0 * (packets / 2.0).ceil() + if probing { 2.0 } else { 0.0 }
     }
@@ -191,6 +255,10 @@ impl Bbr {
             let rounds = u64::from(self.bandwidth_rounds.get());
             model.largest.take(rounds, model.round, said.rate);
         }
+        let (rate, arrived) = (model.packets_per_second(), f64::from(acked.arrived));
+        if acked.arrived > 0 && said.rate > 0 {
+            model.bunches.take(begins, arrived, rate, window.cwnd, acked.now);
+        }
         self.turn_phase(model, acked);
         if begins && !said.limited && !model.is_full() {
             if model.largest.rate() as f64 >= model.full as f64 * 1.25 {
@@ -202,7 +270,7 @@ impl Bbr {
         if model.mode == Mode::Startup && model.is_full() {
             model.mode = Mode::Drain;
         }
-        if model.mode == Mode::Drain && f64::from(acked.in_flight) <= model.in_flight(1.0) {
+        if model.mode == Mode::Drain && f64::from(acked.in_flight) <= model.in_flight(1.0, 0.0) {
             model.probe_bandwidth(acked.now);
         }
         self.look_for_round_trip(window, model, acked, said, begins);
@@ -223,8 +291,8 @@ impl Bbr {
         let passed = acked.now - model.phase_at > model.min_rtt.unwrap_or(Span::ZERO);
         let before = f64::from(acked.in_flight + acked.arrived);
         let turns = match model.phase {
-            0 => passed && (model.recovering || before >= model.in_flight(CYCLE[0])),
-            1 => passed || before <= model.in_flight(1.0),
+            0 => passed && (acked.lost > 0 || before >= model.in_flight(CYCLE[0], 0.0)),
+            1 => passed || before <= model.in_flight(1.0, 0.0),
             _ => passed,
         };
         if turns {
@@ -242,15 +310,16 @@ impl Bbr {
         begins: bool,
     ) {
         let now = acked.now;
-        let is_old = model.min_rtt.is_some() && now - model.min_rtt_at > self.min_rtt_window;
+        let since = *model.min_rtt_at.get_or_insert(now);
+        let is_old = model.min_rtt.is_some() && now - since > self.min_rtt_window;
         if let Some(rtt) = said.round_trip
             && (is_old || model.min_rtt.is_none_or(|least| rtt < least))
         {
-            (model.min_rtt, model.min_rtt_at) = (Some(rtt), now);
+            (model.min_rtt, model.min_rtt_at) = (Some(rtt), Some(now));
         }
         if is_old && model.mode != Mode::ProbeRoundTrip {
+            Bbr::keep(window, model);
             model.mode = Mode::ProbeRoundTrip;
-            model.prior = window.cwnd;
             model.probe_ends = None;
         }
         if model.mode != Mode::ProbeRoundTrip {
@@ -266,7 +335,7 @@ impl Bbr {
             Some(ends) => {
                 model.probe_round |= begins;
                 if model.probe_round && now > ends {
-                    model.min_rtt_at = now;
+                    model.min_rtt_at = Some(now);
                     window.cwnd = window.cwnd.max(model.prior);
                     match model.is_full() {
                         true => model.probe_bandwidth(now),
@@ -275,6 +344,38 @@ impl Bbr {
                 }
             }
         }
+    }
+
+    /// Shrinks the window by what is lost, holds it in the first round of a recovery, and opens it again afterwards
+    /// (`bbr_set_cwnd_to_recover_or_restore`).
+    fn repair(window: &mut Window, model: &mut Model, acked: &Acked, said: &Delivery, now: Repair) {
+        if acked.lost > 0 {
+            window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
+        }
+        let before = std::mem::replace(&mut model.repair, now);
+        if now == Repair::Recovery && before != Repair::Recovery {
+            (model.conserving, model.round_ends) = (true, said.bytes);
+            window.cwnd = f64::from(acked.in_flight + acked.arrived);
+        } else if now == Repair::None && before != Repair::None {
+            window.cwnd = window.cwnd.max(model.prior);
+            model.conserving = false;
+        }
+    }
+
+    /// Keeps the window as it is before losses are repaired (`bbr_save_cwnd`).
+    fn keep(window: &Window, model: &mut Model) {
+        let is_first = model.repair == Repair::None && model.mode != Mode::ProbeRoundTrip;
+        model.prior = if is_first { window.cwnd } else { model.prior.max(window.cwnd) };
+    }
+
+    /// Takes in an ACK of a flow that repairs losses so.
+    fn hear(&self, window: &mut Window, model: &mut Model, acked: &Acked, repair: Repair) {
+        let said = model.deliveries.hear(acked.cause, acked.snd_una, acked.now);
+        self.learn(window, model, acked, &said);
+        if acked.arrived > 0 {
+            Bbr::repair(window, model, acked, &said, repair);
+        }
+        self.open(window, model, acked, &said);
     }
 
     /// Sets the window after an ACK.
@@ -288,7 +389,7 @@ impl Bbr {
                 Mode::ProbeBandwidth => self.cwnd_gain,
                 Mode::ProbeRoundTrip => 1.0,
             };
-            let target = model.in_flight(gain);
+            let target = model.in_flight(gain, model.for_bunches());
             if model.is_full() {
                 window.cwnd = (window.cwnd + arrived).min(target);
             } else if window.cwnd < target || (said.bytes as f64) < 10.0 * model.payload {
@@ -321,12 +422,12 @@ impl CongestionControl for Bbr {
         let payload = setup.packets.payload.0;
         model.deliveries = Deliveries::new(of.bytes, payload);
         (model.payload, model.chance) = (payload as f64, mix(flow.into()));
-        model.link = setup.nic[usize::from(of.from)].bits_per_second() as f64;
+        // Linux paces payload, without headers, as its rate has none.
+        let share = model.payload / f64::from(setup.packets.full());
+        model.link = setup.nic[usize::from(of.from)].bits_per_second() as f64 * share;
+        model.min_rtt = self.options.linux.known_round_trip.then(|| setup.idle_round_trip(flow));
         // Without a round trip of the handshake Linux paces as if it took a millisecond.
-        let round_trip = match self.options.linux.known_round_trip {
-            true => setup.idle_round_trip(flow).ps() as f64 / 1e12,
-            false => 0.001,
-        };
+        let round_trip = model.min_rtt.map_or(0.001, |rtt| rtt.ps() as f64 / 1e12);
         let bits = window.cwnd.min(1e6) * model.payload * 8.0;
         model.pace = self.startup_gain * bits / round_trip;
     }
@@ -341,24 +442,12 @@ impl CongestionControl for Bbr {
     }
 
     fn acked(&self, window: &mut Window, model: &mut Model, acked: &Acked) {
-        let said = model.deliveries.hear(acked.cause, acked.snd_una, acked.now);
-        if std::mem::take(&mut model.recovering) {
-            window.cwnd = window.cwnd.max(model.prior);
-            model.conserving = false;
-        }
-        self.learn(window, model, acked, &said);
-        self.open(window, model, acked, &said);
+        let repair = if acked.after_time_out { Repair::TimeOut } else { Repair::None };
+        self.hear(window, model, acked, repair);
     }
 
     fn recovering(&self, window: &mut Window, model: &mut Model, acked: &Acked) {
-        let said = model.deliveries.hear(acked.cause, acked.snd_una, acked.now);
-        if !std::mem::replace(&mut model.recovering, true) {
-            model.conserving = true;
-            model.round_ends = said.bytes;
-            window.cwnd = f64::from(acked.in_flight + acked.arrived).max(1.0);
-        }
-        self.learn(window, model, acked, &said);
-        self.open(window, model, acked, &said);
+        self.hear(window, model, acked, Repair::Recovery);
     }
 
     fn decides_recovery(&self) -> bool {
@@ -366,16 +455,37 @@ impl CongestionControl for Bbr {
     }
 
     fn lost(&self, window: &mut Window, model: &mut Model, _: u32, _: Time) {
-        if model.mode != Mode::ProbeRoundTrip {
-            model.prior = window.cwnd;
-        }
+        Bbr::keep(window, model);
     }
 
     fn timed_out(&self, window: &mut Window, model: &mut Model, _: u32, _: Time) {
-        if model.mode != Mode::ProbeRoundTrip {
-            model.prior = window.cwnd;
-        }
-        (model.full, model.recovering) = (0, false);
+        Bbr::keep(window, model);
+        (model.full, model.repair) = (0, Repair::TimeOut);
         window.cwnd = 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ACKs each millisecond at a rate of a thousand packets a second are no bunch; ten at once are one, which counts
+    /// for five to ten rounds.
+    #[test]
+    fn a_bunch_of_acks_counts_for_some_rounds() {
+        let mut bunches = Bunches::default();
+        let mut take = |begins, arrived, ms| {
+            bunches.take(begins, arrived, 1_000.0, 100.0, Time::ZERO + Span::from_ms(ms));
+            bunches.most()
+        };
+        for ms in 1..10 {
+            assert!(take(false, 1.0, ms) <= 2.0, "{ms}");
+        }
+        assert!(take(false, 10.0, 20) >= 10.0);
+        for round in 0..9 {
+            take(true, 1.0, 100 + round);
+        }
+        assert!(take(false, 1.0, 120) >= 10.0);
+        assert!(take(true, 1.0, 200) <= 2.0);
     }
 }

@@ -107,6 +107,8 @@ pub struct Rules {
     pub sack: bool,
     /// Time that a receiver may delay the ACK of every second packet (RFC 5681, 4.2).
     pub ack_delay: Option<Span>,
+    /// Packets that it acknowledges at once none the less, when a flow begins and after a pause.
+    pub quick_acks: u32,
     /// Whether data packets can be marked (ECN).
     pub ecn: bool,
     /// Whether packets leave one by one, each [`CongestionControl::gap`] after the one before.
@@ -268,6 +270,10 @@ pub struct Acked {
     /// Whether losses of a time-out are being repaired: before this ACK, not all was acknowledged that
     /// had been sent at the time-out.
     pub repairing: bool,
+    /// Packets that it shows to be lost, where losses are found by time.
+    pub lost: u32,
+    /// Whether the sender goes on after a time-out, where losses are found by time.
+    pub after_time_out: bool,
     /// The packet that caused the ACK, where that is known: out of order the ACK names it; in order it is
     /// the last of those now covered that were not known to have arrived.
     pub cause: Option<u32>,

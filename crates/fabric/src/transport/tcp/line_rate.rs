@@ -36,6 +36,7 @@ impl CongestionControl for LineRate {
             fast_retransmit: None,
             sack: self.sack,
             ack_delay: None,
+            quick_acks: 0,
             ecn: false,
             paced: true,
             handshake: false,

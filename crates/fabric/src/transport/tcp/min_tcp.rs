@@ -49,6 +49,7 @@ impl CongestionControl for MinTcp {
             fast_retransmit: None,
             sack: self.sack,
             ack_delay: None,
+            quick_acks: 0,
             ecn: false,
             paced: false,
             handshake: false,

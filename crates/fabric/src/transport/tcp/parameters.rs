@@ -88,6 +88,10 @@ parameters! {
         /// Time between ticks of the clock of timers, which run out at ticks, one late (Linux with HZ = 250: 4 ms);
         /// without it timers are exact. A long one delays short time-outs and has hosts resend together.
         pub clock_tick: Option<Span> = None,
+        /// So many packets are acknowledged at once, whatever `ack_delay`, when a flow begins and after each pause of
+        /// `min_rto` (Linux: 16). With fewer a window waits for delayed ACKs while it is small. Without `ack_delay` it
+        /// has no effect.
+        pub quick_acks: u32 = 0,
     }
 }
 
@@ -151,6 +155,7 @@ impl TcpOptions {
                 timeout_rule: TimeOutRule::Linux,
                 known_round_trip: true,
                 clock_tick: Some(Span::from_ms(4)),
+                quick_acks: QUICK_ACKS,
             },
             ..defaults()
         }
@@ -185,6 +190,7 @@ impl TcpOptions {
             handshake: self.handshake,
             known_round_trip: self.linux.known_round_trip,
             tick: self.linux.clock_tick,
+            quick_acks: self.linux.quick_acks,
             rack: self.linux.rack.then_some(RackRules {
                 dupthresh: self.dupthresh,
                 max_reordering: MAX_REORDERING,
@@ -195,6 +201,9 @@ impl TcpOptions {
         }
     }
 }
+
+/// Linux's `TCP_MAX_QUICKACKS`.
+const QUICK_ACKS: u32 = 16;
 
 /// Linux's `tcp_max_reordering`, in packets.
 const MAX_REORDERING: u32 = 300;

@@ -22,6 +22,9 @@ pub(super) struct Receiver {
     marked: bool,
     /// When the delayed ACK has to go.
     due: Time,
+    /// Packets that are still acknowledged at once, and when the last one came.
+    quick: u32,
+    heard: Option<Time>,
 }
 
 /// What a delayed ACK needs.
@@ -41,6 +44,8 @@ impl Receiver {
             pending: None,
             marked: false,
             due: Time::NEVER,
+            quick: 0,
+            heard: None,
         }
     }
 
@@ -79,10 +84,12 @@ impl Receiver {
         } else if packet.sequence > self.next {
             self.arrived.insert(packet.sequence);
         }
+        let is_quick = rules.quick_acks > 0 && self.is_quick(rules, outbox.now);
         match rules.ack_delay {
             // The last one is acknowledged at once, as one with a FIN is.
             Some(delay)
                 if in_order
+                    && !is_quick
                     && !filled
                     && !changed
                     && self.next != self.end
@@ -99,6 +106,18 @@ impl Receiver {
                 self.acknowledge(ack, u16::try_from(above).unwrap_or(0), setup, outbox);
             }
         }
+    }
+
+    /// Whether a packet that comes `now` is acknowledged at once, as one of the first after a pause
+    /// (Linux's `tcp_incr_quickack`).
+    fn is_quick(&mut self, rules: &Rules, now: Time) -> bool {
+        let before = self.heard.replace(now);
+        if before.is_none_or(|before| now - before > rules.timer.min()) {
+            self.quick = rules.quick_acks;
+        }
+        let is_quick = self.quick > 0;
+        self.quick -= u32::from(is_quick);
+        is_quick
     }
 
     /// Bytes of its flow, of `bytes` in all, that it has.
@@ -210,6 +229,21 @@ mod tests {
         assert_eq!(bench.comes(6, 0), [(8, 0, false)]);
         assert_eq!(bench.comes(6, 0), [(8, 0, false)]);
         assert_eq!(bench.comes(8, 0), []);
+    }
+
+    /// The first packets of a flow are answered at once, and again after a pause of the least time-out.
+    #[test]
+    fn the_first_acks_are_quick() {
+        let mut bench = Bench::new();
+        bench.rules.quick_acks = 2;
+        assert_eq!(bench.comes(0, 0), [(1, 0, false)]);
+        assert_eq!(bench.comes(1, 0), [(2, 0, false)]);
+        assert_eq!(bench.comes(2, 0), []);
+        assert_eq!(bench.comes(3, 0), [(4, 0, false)]);
+        bench.outbox.now += bench.rules.timer.min();
+        assert_eq!(bench.comes(4, 0), [(5, 0, false)]);
+        assert_eq!(bench.comes(5, 0), [(6, 0, false)]);
+        assert_eq!(bench.comes(6, 0), []);
     }
 
     /// RFC 8257, 3.2: when the mark changes, what was held back is acknowledged under the old state,

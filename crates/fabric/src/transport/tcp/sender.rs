@@ -46,6 +46,7 @@ impl<C: CongestionControl> Windowed<C> {
     /// Senders and receivers for all flows of `setup`, under `control`.
     pub fn new(control: C, setup: Setup) -> Windowed<C> {
         let rules = control.rules();
+        let probes = rules.rack.as_ref().is_some_and(|rack| rack.probes).then_some(0);
         let sender = || Sender {
             window: Window {
                 cwnd: rules.initial_window.min(rules.window_cap),
@@ -60,7 +61,7 @@ impl<C: CongestionControl> Windowed<C> {
             connecting: rules.handshake,
             held: false,
             consecutive_timeouts: 0,
-            tally: Tally::default(),
+            tally: Tally { probes, ..Tally::default() },
             sacked: Scoreboard::default(),
             trip: RoundTrip::default(),
             rack: None,
@@ -268,6 +269,8 @@ impl<C: CongestionControl> Acting<'_, C> {
             snd_una: sender.snd_una,
             snd_nxt: sender.snd_nxt,
             repairing: sender.snd_una - cumulative < sender.recovery.recover,
+            lost: 0,
+            after_time_out: false,
             cause,
             in_flight: match C::ASKS_FOR_MORE {
                 true => (sender.snd_nxt - sender.snd_una).saturating_sub(sender.sacked.len()),

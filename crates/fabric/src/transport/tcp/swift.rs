@@ -135,6 +135,7 @@ impl CongestionControl for Swift {
             fast_retransmit: self.fast_retransmit.then(FastRetransmit::default),
             sack: self.sack,
             ack_delay: None,
+            quick_acks: 0,
             ecn: false,
             paced: true,
             handshake: false,

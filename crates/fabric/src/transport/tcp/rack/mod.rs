@@ -96,6 +96,8 @@ impl<C: CongestionControl> Acting<'_, C> {
             snd_una: sender.snd_una,
             snd_nxt: sender.snd_nxt,
             repairing: false,
+            lost,
+            after_time_out: rack.stage == Stage::Loss,
             cause: match ack.echo {
                 0 => sender.snd_una.checked_sub(1).filter(|_| news.advanced),
                 above => Some(ack.sequence + u32::from(above)),
@@ -341,6 +343,7 @@ impl<C: CongestionControl> Acting<'_, C> {
                 }
             }
             rack.probe = Some(Probe { until: self.sender.snd_max, again });
+            self.sender.tally.probes = self.sender.tally.probes.map(|probes| probes + 1);
             self.restart(rack);
             return;
         }
