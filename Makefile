@@ -17,7 +17,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages pages-touched docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -106,6 +106,9 @@ kernel-queues: build ## a kernel's CoDel, FQ-CoDel and PIE beside the simulator'
 pages: ## the pages that add a part, followed to the letter: minutes
 	$(PYTHON) tools/pages.py
 
+pages-touched: ## these pages applied, and those that the change touches compiled, in three minutes
+	$(PYTHON) tools/pages.py --touched 180
+
 instructions: build $(BIN)/installed ## instructions of a unit of work in each benchmark, within 1 % of tests/golden: minutes
 	$(BIN)/python tools/instructions.py
 
@@ -158,7 +161,7 @@ coverage: build $(BIN)/installed ## how often intervals hold the truth, into out
 	$(BIN)/python tests/interval_coverage.py
 
 kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour
-	$(CARGO) test -p sojourn-list-server --test kill -- --ignored --nocapture --test-threads=1 shape
+	$(CARGO) test -p sojourn-list-server --test server -- --ignored --nocapture --test-threads=1 kill::kills::shape
 
 fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\

@@ -7,11 +7,14 @@ the change touches is taken as a whole, and so is what the command line names.
 
 import os
 import random
-import subprocess
+import shlex
+import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+from changes import touched
 
 ROOT = Path(__file__).parent.parent
 SHARE = 4
@@ -19,19 +22,10 @@ SHARE = 4
 SEED = os.environ.get("PROPTEST_RNG_SEED", "1")
 
 
-def touched() -> set[str]:
-    """The files that the change touches, against the main branch or, on it, the commit before."""
-    for base in ("origin/main", "HEAD~1"):
-        found = subprocess.run(
-            ["git", "diff", "--name-only", base],
-            cwd=ROOT,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        if found.returncode == 0 and found.stdout:
-            return set(found.stdout.splitlines())
-    return set()
+def examples(number: int) -> int:
+    """How many of so many random examples a run draws that takes seconds for each."""
+    given = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *sys.argv]
+    return number if "--full" in given else -(-number // SHARE)
 
 
 def choose(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:

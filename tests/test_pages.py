@@ -4,6 +4,7 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -30,7 +31,7 @@ Counted: 1 file, 1 line.
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pages_tool():
     spec = importlib.util.spec_from_file_location("pages_tool", PATH)
     module = importlib.util.module_from_spec(spec)
@@ -71,17 +72,53 @@ def test_what_was_added_is_counted(pages_tool):
     assert pages_tool.counted("", "1\t1\tsrc/mod.rs\n") == "0 files, 1 line"
 
 
-def test_the_lines_of_each_page_fit_into_their_files(pages_tool):
-    """`make pages` compiles what the pages add, for minutes; whether it can be added is quick to see."""
-    for page in pages_tool.PAGES:
-        for block in pages_tool.blocks(page.read_text()):
-            if block.kind == "diff":
-                done = subprocess.run(
-                    ["git", "apply", "--check", "--recount", "-"],
-                    cwd=pages_tool.ROOT,
-                    input=pages_tool.patch(block),
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-                assert done.returncode == 0, f"{page.name}: {done.stderr}"
+@pytest.mark.parametrize(
+    ("changed", "is_touched"),
+    [
+        (set(), False),
+        ({"src/other.rs", "docs/how-to/add-b.md"}, False),
+        ({"src/mod.rs"}, True),
+        ({"docs/how-to/add-a.md"}, True),
+    ],
+)
+def test_a_change_touches_a_page_or_what_it_edits(pages_tool, changed, is_touched):
+    assert pages_tool.touches("docs/how-to/add-a.md", PAGE, changed) is is_touched
+
+
+@pytest.fixture
+def tree(pages_tool, tmp_path, monkeypatch):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/mod.rs").write_text("mod other;\nmod third;\n")
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "a"]):
+        name = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *name, *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(pages_tool, "TREE", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("is_touched", "deadline", "how"),
+    [
+        (False, float("inf"), "can be applied"),
+        (True, 0, "can be applied; no time is left to compile it"),
+        (True, float("inf"), "can be applied and simulated"),
+    ],
+)
+def test_how_far_a_page_is_followed(pages_tool, tree, is_touched, deadline, how):
+    pages_tool.simulate = Mock()
+    found = pages_tool.look_at(PAGE, is_touched=is_touched, deadline=deadline)
+    assert found == ("", how)
+    assert pages_tool.simulate.called == ("simulated" in how)
+    assert "mod part;" in (tree / "src/mod.rs").read_text()
+
+
+def test_a_page_that_does_not_fit_is_found_though_nothing_is_compiled(pages_tool, tree):
+    (tree / "src/mod.rs").write_text("mod fourth;\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        pages_tool.look_at(PAGE, is_touched=False, deadline=0)
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_wrong_count_is_found(pages_tool):
+    wrong, _ = pages_tool.look_at(PAGE.replace("1 line", "2 lines"), is_touched=False, deadline=0)
+    assert wrong == "expected `Counted: 1 file, 1 line.`, not Counted: 1 file, 2 lines."

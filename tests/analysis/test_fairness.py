@@ -230,11 +230,11 @@ def test_totals_stand_case_by_case(tmp_path, command):
 
 
 def test_goodput_beyond_the_link_is_doubted(run):
-    from sojourn.analysis.cautions import beyond_the_link
+    from sojourn.analysis.cautions import doubted
 
-    assert beyond_the_link(run.ledger) == []
+    assert doubted(run.ledger) == []
     (record, *_) = run.ledger
     figures = {**record.figures, "received_share_of_link": 1.28}
-    doubted = type(run.ledger)([type(record)(**{**vars(record), "figures": figures})])
-    (said,) = beyond_the_link(doubted)
-    assert "sum to 128.0% of what its link can carry" in said
+    others = type(run.ledger)([type(record)(**{**vars(record), "figures": figures})])
+    (said,) = doubted(others)
+    assert "sum to 128% of what its link can carry" in said

@@ -210,7 +210,7 @@ def test_an_interrupted_run_without_out_leaves_nothing(tmp_path, monkeypatch):
 
 def test_a_precision_that_is_not_reached_is_a_warning():
     asked = Precision(0.001, most=5)
-    long = STUDY.replace("flows = 60", "flows = 3000").replace("hosts = 4", "hosts = 2")
+    long = STUDY.replace("flows = 60", "flows = 8000").replace("websearch", "fb-webserver")
     with pytest.warns(UserWarning, match=r"mean within 0.1 % not reached in 1 of 1 cases"):
         run = sojourn.run(long, precision=asked)
     assert len(run.ledger) == 5

@@ -14,8 +14,6 @@ from sojourn.benchmarks import engine as bench
 from sojourn.benchmarks.user_classes import flows_at_once, has_code
 from sojourn.execution import inputs
 
-pytestmark = pytest.mark.alone
-
 CONTRACT = [
     "case",
     "unit",

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import shares
 from compiled_calls import compiled_call
 from random_methods import FIELDS, classes
 from sojourn.control.compiling import Compiled, compile, explain  # noqa: A004
@@ -78,7 +79,7 @@ def check(
 
 
 @settings(
-    max_examples=8,
+    max_examples=shares.examples(8),
     deadline=None,
     database=None,
     phases=[Phase.generate],  # a method that fails is small, and compiling many takes minutes

@@ -18,8 +18,6 @@ from sojourn.mail.plan.predict import Scenario
 from sojourn.mail.plan.search import Limits, Search
 from sojourn.maillog import Reading
 
-pytestmark = pytest.mark.alone
-
 S = 10**12  # picoseconds
 HEAD = "2026-11-20T09:{:02}:{:09.6f}+00:00 mx postfix/smtp[{}]: {}: "
 GMAIL = (
@@ -362,6 +360,7 @@ KINDS = {
 }
 
 
+@pytest.mark.alone
 def test_a_delivery_of_ours_tells_throttling_from_greylisting(command, tmp_path):
     """The rates are learnt exactly; a greylist to within the time between two tries.
 

@@ -298,6 +298,21 @@ def test_a_process_that_may_open_no_more_files_says_so_once(server, stack):
     assert server.log.read_text("utf-8").count(why) == 1
 
 
+def test_an_operator_who_cannot_be_answered_is_told_of_once(server, stack):
+    with server.trusted():
+        pass  # what the first connection opens stays open
+    files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files, before[1]))
+    why = "no operator can be answered: Too many open files"
+    operator = stack.enter_context(socket.socket(socket.AF_UNIX))
+    operator.connect(str(server.config.with_name("spool.control")))
+    server.await_log(why)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
+    assert sojourn("mail", "queue", server.config).returncode == 0
+    assert server.log.read_text("utf-8").count(why) == 1
+
+
 @pytest.mark.parametrize("said", [b"DATA\r\n", b"BDAT 0\r\n"])
 def test_who_says_nothing_of_a_text_keeps_nobody_out(server, stack, said):
     address = server.ports[2]

@@ -4,14 +4,14 @@
 use crate::case::{ArrayCase, Engine};
 use crate::device::{Op, ServiceModel, WithDevice};
 use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuild, Rebuilt, Scenario, Sink};
-use crate::exact::Known;
+use crate::exact::{BUSIEST_OFFERED, Known, OFFERED};
 use crate::layout::AccessPlan;
-use crate::workload::{self, Request};
+use crate::workload::{self, CLOSED_LOOP, Request};
 use sojourn_core::model::Sizes;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{
-    BackgroundWork, Bytes, Cancelled, Column, Execution, JobKind, Jobs, Keep, Metric, Phrase,
-    Report, Rows, Span, Streams, Time, Vocabulary,
+    BackgroundWork, Bytes, Cancelled, Caution, Column, Doubts, Execution, JobKind, Jobs, Keep,
+    Metric, Phrase, Report, Rows, Span, Station, Streams, Time, Vocabulary,
 };
 
 /// The meaning of the rows' `ideal_ps`, as reports print it. Runs are compared in their slowdowns where
@@ -64,7 +64,16 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         one: "disk {} failed",
         several: "disks {} failed",
     }],
+    doubts: Doubts {
+        cautions: &[Caution { total: PLACES_UNSEEN, from: None, text: "{}{cases}" }],
+        stations: &[Station::any("busiest_disk_utilisation"), Station::any(BUSIEST_OFFERED)],
+        offered: &[OFFERED],
+        closed_loop: Some(CLOSED_LOOP),
+    },
 };
+
+/// The total with the reason why the places of a trace change no service.
+const PLACES_UNSEEN: &str = "places_unseen";
 
 /// A total that is a share, shown in per cent.
 const fn share(column: &'static str, name: &'static str) -> Metric {
@@ -407,7 +416,7 @@ impl ArrayCase {
             )
             .chain(self.rebuilt(rebuild, &counts.rebuilt))
             .chain(workload.notes.iter().cloned())
-            .chain(self.unseen_trace().map(|why| ("places_unseen".to_owned(), Value::Text(why))))
+            .chain(self.unseen_trace().map(|why| (PLACES_UNSEEN.to_owned(), Value::Text(why))))
             .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
             .collect()
     }

@@ -28,4 +28,6 @@ pub use run::{Cancelled, CodeFailed, Column, Execution, Job, Jobs, Keep, Progres
 pub use size_table::{SizeTable, TableError, Unit, WORKLOADS, Workload};
 pub use time::{Span, Time};
 pub use units::{Bytes, Frequency, Rate};
-pub use vocabulary::{BackgroundWork, JobKind, Metric, Phrase, SizeBin, Vocabulary};
+pub use vocabulary::{
+    BackgroundWork, Caution, Doubts, JobKind, Metric, Phrase, SizeBin, Station, Vocabulary,
+};

@@ -23,6 +23,46 @@ pub struct Vocabulary {
     pub background: &'static [BackgroundWork],
     /// Parameters whose values legends put in words.
     pub phrases: &'static [Phrase],
+    /// Totals that say why the numbers of a case may not be trusted.
+    pub doubts: Doubts,
+}
+
+/// Totals that say why the numbers of a case may not be trusted.
+#[derive(Debug)]
+pub struct Doubts {
+    /// Totals that a caution tells of, the gravest first.
+    pub cautions: &'static [Caution],
+    /// Totals that hold the busy share of the busiest station of a kind.
+    pub stations: &'static [Station],
+    /// Totals that hold how much work is offered to a station, as a share of what it can do. From 1
+    /// on there is no steady state.
+    pub offered: &'static [&'static str],
+    /// The total that a case in a closed loop has: its depth. At most so many jobs wait there, so
+    /// that a station may be busy all the time and no queue grows.
+    pub closed_loop: Option<&'static str>,
+}
+
+/// A total that a caution tells of.
+#[derive(Debug)]
+pub struct Caution {
+    /// Its name. A total that holds words has several of them with `; ` between.
+    pub total: &'static str,
+    /// The value from which on the caution is given; none for a total that holds words.
+    pub from: Option<f64>,
+    /// The caution. `{}` stands for the words or for the largest value in per cent, and `{cases}`
+    /// for the cases it is about.
+    pub text: &'static str,
+}
+
+/// The busiest station of a kind.
+#[derive(Debug)]
+pub struct Station {
+    /// The total that holds the share of the time that it was busy.
+    pub total: &'static str,
+    /// The share from which on it is busy all the time.
+    pub full: f64,
+    /// The caution that is given then; `{cases}` stands for the cases it is about.
+    pub text: &'static str,
 }
 
 /// Work beside the jobs, by its name and the totals of a run that hold its progress.
@@ -94,6 +134,20 @@ pub struct SizeBin {
     pub above: f64,
     /// The end that is inside of it.
     pub upto: f64,
+}
+
+impl Doubts {
+    /// A model whose totals say nothing of this kind.
+    pub const NONE: Doubts =
+        Doubts { cautions: &[], stations: &[], offered: &[], closed_loop: None };
+}
+
+impl Station {
+    /// A station that is idle at no time, whatever waits for it.
+    pub const fn any(total: &'static str) -> Station {
+        let text = "a station is busy all the time{cases}: the load is at its capacity or over it";
+        Station { total, full: 0.99, text }
+    }
 }
 
 impl Metric {

@@ -10,7 +10,7 @@ use crate::ideal::{Ideal, service};
 use crate::job::{Averaging, Jobs};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::Builder;
-use crate::rows::{PART_NAMES, Played, report, too_short};
+use crate::rows::{PART_NAMES, Played, TOO_SHORT, report, too_short};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, Graph, LinkSpec, Network, Topology};
@@ -309,7 +309,7 @@ impl Ready {
                 Completion::Sender => &outcome.acknowledged,
             };
             let words = too_short(&scheme.transport, &self.jobs.flows, ends, &mut ideals);
-            report.totals.extend(words.map(|words| ("too_short".to_owned(), Value::Text(words))));
+            report.totals.extend(words.map(|words| (TOO_SHORT.to_owned(), Value::Text(words))));
         }
         Ok(report)
     }

@@ -4,7 +4,7 @@ use crate::ideal::Ideal;
 use crate::path::Balance;
 use crate::python::surround;
 use crate::queue::{
-    CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind, TrimMark,
+    BUFFER, CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind, TrimMark,
 };
 use crate::transport::{
     AckPriority, Bbr, Control, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift,
@@ -254,9 +254,6 @@ const KNOWN: &[Known] = &[
         balance: Balance::Ecmp,
     },
 ];
-
-/// The buffer of the pFabric paper's TCP (section 3).
-const BUFFER: Bytes = Bytes(225_000);
 
 /// CoDel for round trips between the hosts of a data centre.
 fn datacentre() -> ControlLaw {

@@ -2,12 +2,13 @@
 
 use crate::model::MODELS;
 use serde_json::{Map, Value as Json, json};
-use sojourn_core::{BackgroundWork, JobKind, Metric, Phrase, SizeBin};
+use sojourn_core::{BackgroundWork, Doubts, JobKind, Metric, Phrase, SizeBin};
 
 /// The vocabularies of all models as JSON, by the models' names: `{"work": [[unit, total], ...],
 /// "percentiles": [...], "lengths": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
 /// "note"}, ...], "totals": [metric, ...], "split": column or null, "background": [{"name", "done", "of", "ended"}, ...],
-/// "phrases": [{"parameter", "none", "one", "several"}, ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a
+/// "phrases": [{"parameter", "none", "one", "several"}, ...], "doubts": {"cautions": [{"total", "from", "text"}, ...],
+/// "stations": [{"total", "full", "text"}, ...], "offered": [total, ...], "closed_loop": total or null}}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a
 /// bin `{"name", "above", "upto"}` with null for no upper end.
 pub fn vocabulary() -> String {
     let of_models: Map<String, Json> = MODELS
@@ -24,6 +25,7 @@ pub fn vocabulary() -> String {
                 "split": words.split,
                 "background": words.background.iter().map(background).collect::<Vec<_>>(),
                 "phrases": words.phrases.iter().map(phrase).collect::<Vec<_>>(),
+                "doubts": doubts(&words.doubts),
             });
             (model.name.to_owned(), words)
         })
@@ -59,6 +61,23 @@ fn background(of: &BackgroundWork) -> Json {
 
 fn phrase(of: &Phrase) -> Json {
     json!({ "parameter": of.parameter, "none": of.none, "one": of.one, "several": of.several })
+}
+
+fn doubts(of: &Doubts) -> Json {
+    let cautions = of
+        .cautions
+        .iter()
+        .map(|own| json!({ "total": own.total, "from": own.from, "text": own.text }));
+    let stations = of
+        .stations
+        .iter()
+        .map(|own| json!({ "total": own.total, "full": own.full, "text": own.text }));
+    json!({
+        "cautions": cautions.collect::<Vec<_>>(),
+        "stations": stations.collect::<Vec<_>>(),
+        "offered": of.offered,
+        "closed_loop": of.closed_loop,
+    })
 }
 
 fn bin(of: &SizeBin) -> Json {

@@ -117,6 +117,40 @@ class Phrase:
 
 
 @dataclass(frozen=True)
+class Caution:
+    """A figure of a case that a caution tells of.
+
+    A figure that holds words has several of them with `; ` between. Of a number the caution is
+    given from the value `from_` on. In `text`, `{}` stands for the words, or for the largest value
+    in per cent, and `{cases}` for the cases it is about.
+    """
+
+    total: str
+    from_: float | None
+    text: str
+
+    def of(self, found: str | float, cases: str) -> str:
+        """The caution about what was found in these cases."""
+        shown = found if isinstance(found, str) else f"{100 * found:.4g}%"
+        return self.text.replace("{}", shown).replace("{cases}", cases)
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Figures that say why the numbers of a case may not be trusted.
+
+    `stations` are the busy shares of the busiest station of a kind, with a caution for one that is
+    busy all the time. `offered` are the shares of its capacity that are offered to a station: from
+    1 on there is no steady state. A case in a closed loop has the figure `closed_loop`, its depth.
+    """
+
+    cautions: tuple[Caution, ...] = ()
+    stations: tuple[Caution, ...] = ()
+    offered: tuple[str, ...] = ()
+    closed_loop: str | None = None
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """The words of a model.
 
@@ -125,7 +159,8 @@ class Vocabulary:
     for. `lengths` are the parameters that say how many jobs arrive, or how long they are measured.
     `totals` are those of a case that have a separate table, `split` the column of the rows whose
     values have separate lines in it, if any. A line below a table says how far `background` work
-    got. `phrases` are parameters whose values legends put in words.
+    got. `phrases` are parameters whose values legends put in words. `doubts` are totals that say
+    why the numbers of a case may not be trusted.
     """
 
     work: dict[str, str]
@@ -136,6 +171,7 @@ class Vocabulary:
     split: str | None
     background: tuple[BackgroundWork, ...]
     phrases: tuple[Phrase, ...]
+    doubts: Doubts
 
 
 _OTHERS = {
@@ -146,13 +182,30 @@ _TIMES = (
     Metric("sojourn_ps", "sojourn time", "ms", PS_PER_MS, shown=True),
     Metric("slowdown", "slowdown", "", 1, shown=True),
 )
-_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, (), None, (), ())
+_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, (), None, (), (), Doubts())
 
 
 @cache
 def models() -> dict[str, Vocabulary]:
     """The vocabularies of all models, by their names."""
     return {name: _vocabulary(words) for name, words in json.loads(_core.vocabulary()).items()}
+
+
+@cache
+def doubts() -> Doubts:
+    """Those of all models: a figure means the same whichever model has it."""
+    found = [model.doubts for model in models().values()]
+    return Doubts(
+        cautions=tuple(one for own in found for one in own.cautions),
+        stations=tuple(one for own in found for one in own.stations),
+        offered=tuple(name for own in found for name in own.offered),
+        closed_loop=next((own.closed_loop for own in found if own.closed_loop), None),
+    )
+
+
+def loop_depth() -> str:
+    """The figure of a case in a closed loop that says how deep it is."""
+    return doubts().closed_loop or ""
 
 
 def jobs_of(model: str) -> str:
@@ -249,4 +302,10 @@ def _vocabulary(words: dict) -> Vocabulary:  # type: ignore[type-arg]
         split=words["split"],
         background=tuple(BackgroundWork(**work) for work in words["background"]),
         phrases=tuple(Phrase(**phrase) for phrase in words["phrases"]),
+        doubts=Doubts(
+            cautions=tuple(Caution(*own.values()) for own in words["doubts"]["cautions"]),
+            stations=tuple(Caution(*own.values()) for own in words["doubts"]["stations"]),
+            offered=tuple(words["doubts"]["offered"]),
+            closed_loop=words["doubts"]["closed_loop"],
+        ),
     )

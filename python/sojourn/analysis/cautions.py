@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from sojourn._internal.units import count
-from sojourn._internal.vocabulary import worded
+from sojourn._internal.vocabulary import Caution, doubts, loop_depth, worded
 from sojourn.analysis.observed import FEWEST_INSTANTS
 from sojourn.analysis.run_length import FEWEST_BEYOND, instants
 from sojourn.analysis.sample import Sample
@@ -22,11 +22,6 @@ PROCESSORS_BUSY = 0.8
 BUSY_ELSEWHERE = 0.25
 """The share of the processors' time that other programs may take before it is said."""
 
-_BUSY = 0.99
-_PORT = "busiest_port_utilisation"
-_OFFERED = "queue_utilisation_offered"
-_BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
-_RECEIVED = "received_share_of_link"
 _NAMED = 3
 
 
@@ -43,14 +38,10 @@ def of_run(run: StoredRun) -> list[str]:
     """What is said of a run as a whole, whichever of its jobs are looked at."""
     return [
         *estimated(run.meta),
-        *doubted(run.ledger),
         *outside_learnt(run.ledger),
-        *unseen(run.ledger),
         *replayed(run.ledger),
         *saturated(run.ledger),
-        *beyond_the_link(run.ledger),
-        *overloaded(run.ledger),
-        *too_short(run.ledger),
+        *doubted(run.ledger),
         *disturbed(run.ledger),
     ]
 
@@ -58,21 +49,20 @@ def of_run(run: StoredRun) -> list[str]:
 def disturbed(ledger: Ledger) -> list[str]:
     """What is said of cases that were measured while the machine's processors had no time."""
     said = []
-    for figure, limit, before, after in (
+    for busy, limit, before, after in (
         (
-            "processors_busy",
+            {record.key: record.processors_busy for record in ledger},
             PROCESSORS_BUSY,
             "the processors were up to {most:.0%} busy",
             "the machine itself may have been the slowest part",
         ),
         (
-            "processors_busy_elsewhere",
+            {record.key: record.processors_busy_elsewhere for record in ledger},
             BUSY_ELSEWHERE,
             "other programs took up to {most:.0%} of the processors' time",
             "hosts and timers may have been late",
         ),
     ):
-        busy = {record.key: float(record.figures.get(figure, 0)) for record in ledger}
         cases = [record.axes for record in ledger if busy[record.key] > limit]
         if cases:
             most = max(busy.values())
@@ -86,11 +76,22 @@ def estimated(meta: Mapping[str, object]) -> list[str]:
 
 
 def doubted(ledger: Ledger) -> list[str]:
-    """What speaks against the estimates of cases, where their assumptions do not hold."""
-    return [
-        f"the estimate's assumptions fail: {words}{_of(cases)}"
-        for words, cases in _worded(ledger, "doubts").items()
-    ]
+    """What figures say against the numbers of cases, as the cases' model has it."""
+    said = []
+    for caution in doubts().cautions:
+        if caution.from_ is None:
+            found = _worded(ledger, caution.total)
+            said += [caution.of(words, _of(cases)) for words, cases in found.items()]
+        elif over := [own for own in ledger if _share(own.figures, caution) >= caution.from_]:
+            most = max(_share(own.figures, caution) for own in over)
+            said.append(caution.of(most, _of([own.axes for own in over])))
+    return said
+
+
+def _share(figures: Mapping[str, Value], caution: Caution) -> float:
+    """The number that a caution tells of; 0 where a case has none."""
+    value = figures.get(caution.total)
+    return value if isinstance(value, float) else 0.0
 
 
 def outside_learnt(ledger: Ledger) -> list[str]:
@@ -99,11 +100,6 @@ def outside_learnt(ledger: Ledger) -> list[str]:
         f"beyond what the disk was learnt from: {words}{_of(cases)}"
         for words, cases in _worded(ledger, OUTSIDE).items()
     ]
-
-
-def unseen(ledger: Ledger) -> list[str]:
-    """What is said of traces whose places change no service."""
-    return [f"{why}{_of(cases)}" for why, cases in _worded(ledger, "places_unseen").items()]
 
 
 def _worded(ledger: Ledger, figure: str) -> dict[str, list[Case]]:
@@ -143,75 +139,23 @@ def pooled(groups: Iterable[Set[int]], ledger: Ledger) -> list[str]:
 def saturated(ledger: Ledger) -> list[str]:
     """What is said of cases with a station that never rests: there is more work than it can do.
 
-    That of a port may all be one flow's, in a short run.
+    The work of a port may all be one flow's, in a short run.
     """
-    found: dict[bool, list[Case]] = {}
-    for record in ledger:
-        for name in never_resting(record.figures):
-            found.setdefault(name == _PORT, []).append(record.axes)
-    return [
-        f"a {'port' if is_port else 'station'} is busy all the time{_of(cases)}:"
-        f" the load is at its capacity or over it{', or a few flows fill it' if is_port else ''}"
-        for is_port, cases in found.items()
-    ]
-
-
-def never_resting(figures: Mapping[str, Value]) -> list[str]:
-    """The figures of a case that say of its busiest station that it is busy all the time.
-
-    None of a closed loop: as many requests as it has wait at most, and no queue grows.
-    """
-    if "closed_loop_depth" in figures:
-        return []
-    return [
-        name
-        for name, value in figures.items()
-        if name.startswith("busiest")
-        and isinstance(value, float)
-        and value >= (_BUSY_PORT if name == _PORT else _BUSY)
-    ]
-
-
-def beyond_the_link(ledger: Ledger) -> list[str]:
-    """What is said of cases in which long flows seem to get more than a host's link carries."""
-    shares = {
-        record.key: float(record.figures[_RECEIVED])
-        for record in ledger
-        if float(record.figures.get(_RECEIVED, 0)) > 1
-    }
-    if not shares:
-        return []
-    cases = [record.axes for record in ledger if record.key in shares]
-    return [
-        f"the goodputs of a host's flows sum to {max(shares.values()):.1%} of what its link can"
-        f" carry{_of(cases)}: they are not what the host received"
-    ]
-
-
-def overloaded(ledger: Ledger) -> list[str]:
-    """What is said of cases whose jobs bring more to a queue than it can do."""
-    found = {
-        record.key: (float(record.figures[_OFFERED]), record.axes)
-        for record in ledger
-        if float(record.figures.get(_OFFERED, 0)) >= 1
-    }
-    if not found:
-        return []
-    most = max(offered for offered, _ in found.values())
-    return [
-        f"up to {most:.0%} of what the busiest link carries is offered to it"
-        f"{_of([axes for _, axes in found.values()])}: no steady state, and a longer run gives"
-        " other numbers"
-    ]
-
-
-def too_short(ledger: Ledger) -> list[str]:
-    """What times of a scheme the fabric is too long for: why flows are slow, or stay unfinished."""
     found: dict[str, list[Case]] = {}
     for record in ledger:
-        if words := record.figures.get("too_short"):
-            found.setdefault(str(words), []).append(record.axes)
-    return [words + _of(cases) for words, cases in found.items()]
+        for station in never_resting(record.figures):
+            found.setdefault(station.text, []).append(record.axes)
+    return [text.replace("{cases}", _of(cases)) for text, cases in found.items()]
+
+
+def never_resting(figures: Mapping[str, Value]) -> list[Caution]:
+    """The stations of a case that are busy all the time.
+
+    In a closed loop there is none: as many requests as it has wait at most, and no queue grows.
+    """
+    if loop_depth() in figures:
+        return []
+    return [own for own in doubts().stations if _share(figures, own) >= (own.from_ or 0.0)]
 
 
 def replayed(ledger: Ledger) -> list[str]:

@@ -1,12 +1,11 @@
 """Whether cases have a steady state: without one, no number describes them."""
 
+from sojourn._internal.vocabulary import doubts
 from sojourn.analysis import cautions
 from sojourn.analysis.sample import Sample
 
 NONE = "no steady state (more is offered than can be served, and jobs take longer and longer)"
 """What a picture says of cases without one."""
-
-_OFFERED = ("offered_utilisation", "queue_utilisation_offered")
 
 
 def is_steady(sample: Sample, *, grows: bool | None = None) -> bool:
@@ -22,7 +21,7 @@ def is_steady(sample: Sample, *, grows: bool | None = None) -> bool:
         grows: what `cautions.grows` says of them, where that is known.
     """
     figures = [part.record.figures for part in sample.parts]
-    offered = [own.get(name) for own in figures for name in _OFFERED]
+    offered = [own.get(name) for own in figures for name in doubts().offered]
     if any(isinstance(share, float) and share >= 1 for share in offered):
         return False
     if not any(cautions.never_resting(own) for own in figures):

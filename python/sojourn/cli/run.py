@@ -95,7 +95,7 @@ def run(
     it may have.
     """
     from sojourn._internal.errors import InputError
-    from sojourn.analysis.cautions import outside_learnt, unseen
+    from sojourn.analysis.cautions import doubted, outside_learnt
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.cli.given import connections, given, print_study
     from sojourn.execution import studies
@@ -141,7 +141,7 @@ def run(
         click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
         for line in (*lines, *traces.lines(done.ledger), *(judged.lines() if judged else ())):
             click.echo(line)
-        for line in (*outside_learnt(done.ledger), *unseen(done.ledger)):
+        for line in (*outside_learnt(done.ledger), *doubted(done.ledger)):
             click.echo(f"caution: {line}")
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
     if judged and not judged.reached:

@@ -10,6 +10,7 @@ from enum import IntEnum
 from sojourn._internal.errors import InputError, one_line
 from sojourn.control import fields, queues
 from sojourn.control.congestion import Ack, Flow
+from sojourn.control.machine import records
 from sojourn.control.queues import Packet
 
 
@@ -64,12 +65,7 @@ ATTRIBUTES: Mapping[Kind, Mapping[str, Kind]] = {
 }
 """What can be read of an Ack, a Flow and a Packet."""
 
-HOOKS: Mapping[str, tuple[str, ...]] = {
-    "Control": (
-        *("start", "acked", "recovering", "lost", "timed_out", "sent", "gap", "timer_ran_out"),
-    ),
-    "Queue": ("start", "enqueue", "dequeue"),
-}
+HOOKS: Mapping[str, tuple[str, ...]] = {base: tuple(hooks) for base, hooks in records.HOOKS.items()}
 """The classes that those of users are derived from, and the hooks of each."""
 
 DRAWS: Mapping[str, str] = {"uniform": "draw_uniform", "below": "draw_below"}

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from sojourn._core import Progress, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_S
+from sojourn._internal.vocabulary import loop_depth
 from sojourn.analysis.observed import Series
 from sojourn.analysis.statistics import Values
 from sojourn.fitting import study
@@ -231,7 +232,7 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         alone.append(_alone(issued, finished))
         moments.append((arrived, issued))
     several = [table.num_rows - 1 for table in tables]
-    depth = int(first.figures.get("closed_loop_depth", 0))
+    depth = int(first.figures.get(loop_depth(), 0))
     return Load(
         case=first.case,
         label=label,
@@ -244,7 +245,7 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
         alone=np.concatenate(alone) | (depth == 1),
         series=Series.of(runs),
         moments=tuple(moments),
-        busy=max(float(record.figures.get("processors_busy", 0)) for record in records),
+        busy=max(record.processors_busy for record in records),
         depth=depth,
         think_ps=quantity(str(first.parameters.get("workload.arrivals.think", "0ps"))),
     )

@@ -20,7 +20,7 @@ from sojourn.measurement.cases import measure_cases
 from sojourn.measurement.load import Load
 from sojourn.measurement.target import SECTOR, Target
 from sojourn.store import rows
-from sojourn.store.ledger import Record, Value
+from sojourn.store.ledger import PROCESSORS_BUSY, Record, Value
 from sojourn.store.rows import Column
 from sojourn.store.run_directory import RunDirectory
 from sojourn.store.stored_run import StoredRun
@@ -253,7 +253,7 @@ def _one(
     figures: dict[str, Value] = {
         **own,
         "page_cache": "passed by" if direct else "in use",
-        "processors_busy": load.figures()["processors_busy"],
+        PROCESSORS_BUSY: load.figures()[PROCESSORS_BUSY],
         "unfinished": 0,
         "measured_ps": round(wall * PS_PER_S),
         "ideal": _IDEAL,

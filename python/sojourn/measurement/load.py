@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.store.ledger import Value
+from sojourn.store.ledger import PROCESSORS_BUSY, PROCESSORS_BUSY_ELSEWHERE, Value
 
 _STAT = Path("/proc/stat")
 _SOFTNET = Path("/proc/net/softnet_stat")
@@ -28,8 +28,8 @@ class Load:
         own = now.own + now.interrupts - was.own - was.interrupts
         busy = passed - (now.idle - was.idle)
         return {
-            "processors_busy": busy / passed,
-            "processors_busy_elsewhere": max(busy - own, 0.0) / passed,
+            PROCESSORS_BUSY: busy / passed,
+            PROCESSORS_BUSY_ELSEWHERE: max(busy - own, 0.0) / passed,
             "packets_dropped_at_processors": now.lost - was.lost,
         }
 

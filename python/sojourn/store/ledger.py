@@ -12,6 +12,12 @@ from sojourn._internal.errors import RunDirectoryError
 from sojourn._internal.units import count
 from sojourn.store import rows
 
+PROCESSORS_BUSY = "processors_busy"
+"""The figure of a measured case that says which share of the time the processors were busy."""
+
+PROCESSORS_BUSY_ELSEWHERE = "processors_busy_elsewhere"
+"""The one that says which share other programs took."""
+
 Value: TypeAlias = bool | int | float | str
 
 
@@ -46,6 +52,16 @@ class Record:
     def key(self) -> tuple[int, int]:
         """Case and replication."""
         return self.case, self.replication
+
+    @property
+    def processors_busy(self) -> float:
+        """The share of the time that the machine's processors were busy; 0 if nobody measured."""
+        return float(self.figures.get(PROCESSORS_BUSY, 0))
+
+    @property
+    def processors_busy_elsewhere(self) -> float:
+        """The share of that time which other programs took; 0 if nobody measured."""
+        return float(self.figures.get(PROCESSORS_BUSY_ELSEWHERE, 0))
 
     @property
     def columns(self) -> dict[str, Value]:

@@ -11,6 +11,11 @@ use crate::Moments;
 use crate::device::{Op, ServiceTimes};
 use sojourn_core::parameters::Value;
 
+/// The total with the share of all disks' capacity that is offered to them.
+pub(crate) const OFFERED: &str = "offered_utilisation";
+/// The total with the share of its capacity that is offered to the busiest disk.
+pub(crate) const BUSIEST_OFFERED: &str = "busiest_offered_utilisation";
+
 /// The results of the formulas for a case.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
@@ -268,8 +273,8 @@ impl Known {
     /// The totals of a run that these are; none of a default.
     pub fn totals(&self) -> impl Iterator<Item = (String, Value)> {
         let numbers = [
-            ("offered_utilisation", self.utilisation.or(self.load.map(|load| load.mean))),
-            ("busiest_offered_utilisation", self.load.map(|load| load.busiest)),
+            (OFFERED, self.utilisation.or(self.load.map(|load| load.mean))),
+            (BUSIEST_OFFERED, self.load.map(|load| load.busiest)),
             ("exact_mean_sojourn_ps", self.exact),
             ("least_mean_sojourn_ps", self.least),
             ("most_mean_sojourn_ps", self.most),

@@ -15,6 +15,7 @@ pub use distribution::Distribution;
 pub use exponential::{bounds, mean_value_analysis, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
 pub use known::Known;
+pub(crate) use known::{BUSIEST_OFFERED, OFFERED};
 pub use law::Law;
 pub use load::Load;
 pub use one_server::{Bulks, one_server, waiting};

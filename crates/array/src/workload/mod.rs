@@ -10,6 +10,7 @@ mod trace;
 pub use arrivals::{Arrivals, Closed, Mmpp, Poisson, RateCounts};
 pub use counts::{Batch, BatchLaw, Geometric, Least, Size, SizeLaw, Table};
 pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
+pub(crate) use synthetic::CLOSED_LOOP;
 pub use synthetic::Synthetic;
 pub use tenants::{Clients, Tenant, Tenants};
 pub use trace::{

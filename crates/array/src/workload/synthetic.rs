@@ -86,10 +86,13 @@ pub(super) struct Laws {
 }
 
 /// The total that says how many requests are under way where closed loops pace them all.
+pub(crate) const CLOSED_LOOP: &str = "closed_loop_depth";
+
+/// [`CLOSED_LOOP`], of runs that have it.
 pub(super) fn depth_of<'a>(laws: impl Iterator<Item = &'a Laws>) -> Vec<(String, Value)> {
     let depths = laws.map(|laws| laws.closed().map(|closed| i64::from(closed.depth)));
     let depth: Option<i64> = depths.sum();
-    depth.map(|depth| ("closed_loop_depth".to_owned(), Value::Int(depth))).into_iter().collect()
+    depth.map(|depth| (CLOSED_LOOP.to_owned(), Value::Int(depth))).into_iter().collect()
 }
 
 /// Requests without end.

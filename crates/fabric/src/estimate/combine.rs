@@ -6,7 +6,7 @@ use super::{Acks, Decomposition, Draws};
 use crate::engine::{Outcome, PacketCounts};
 use crate::flow::Ideals;
 use crate::flow::{Completion, Flow};
-use crate::rows::report;
+use crate::rows::{BUSIEST_LINK, FAILED_ASSUMPTIONS, report};
 use crate::transport::Tally;
 use sojourn_core::parameters::Value;
 use sojourn_core::{Column, Keep, Report, Span, Stream, Time};
@@ -171,9 +171,10 @@ impl Decomposition {
             ("links_simulated", times.len() as u64),
             ("flows_a_link", self.flows_a_link() as u64),
         ];
-        let busiest = ("busiest_link_load".to_owned(), Value::Float(loads.fold(0.0, f64::max)));
+        let busiest = (BUSIEST_LINK.to_owned(), Value::Float(loads.fold(0.0, f64::max)));
         let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count as i64)));
-        let doubts = self.doubts().map(|doubts| ("doubts".to_owned(), Value::Text(doubts)));
+        let doubts =
+            self.doubts().map(|doubts| (FAILED_ASSUMPTIONS.to_owned(), Value::Text(doubts)));
         counts.into_iter().chain([busiest]).chain(doubts).collect()
     }
 }

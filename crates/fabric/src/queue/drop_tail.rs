@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
+use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Time, parameters};
@@ -11,7 +11,7 @@ parameters! {
     /// over 225 KB of it (section 3, scheme i).
     pub struct DropTail: "drop-tail" {
         /// Room for waiting packets, at each port.
-        pub buffer: Bytes = Bytes(225_000),
+        pub buffer: Bytes = BUFFER,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }

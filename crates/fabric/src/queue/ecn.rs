@@ -1,7 +1,7 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
+use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, THRESHOLD, check_buffer};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Time, parameters};
@@ -11,9 +11,9 @@ parameters! {
     /// instantaneous queue, no averaging (RFC 8257 section 3.1; pFabric section 3, scheme ii).
     pub struct Ecn: "ecn" {
         /// Room for waiting packets, at each port.
-        pub buffer: Bytes = Bytes(225_000),
+        pub buffer: Bytes = BUFFER,
         /// Waiting bytes above which an arriving packet is marked.
-        pub threshold: Bytes = Bytes(22_500),
+        pub threshold: Bytes = THRESHOLD,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }

@@ -2,7 +2,7 @@
 
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
-use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
+use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, THRESHOLD, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Time, parameters};
@@ -16,9 +16,9 @@ parameters! {
         /// How many levels; higher numbers all wait at the last.
         pub levels: u32 = 8,
         /// Room for waiting packets, at each port.
-        pub buffer: Bytes = Bytes(225_000),
+        pub buffer: Bytes = BUFFER,
         /// Waiting bytes above which an arriving packet is marked.
-        pub threshold: Bytes = Bytes(22_500),
+        pub threshold: Bytes = THRESHOLD,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }

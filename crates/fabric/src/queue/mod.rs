@@ -38,6 +38,13 @@ use crate::topology::LinkSpec;
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Bytes, CodeFailed, Span, Stream, Time, choices, variants};
 
+/// The room at a port unless a study sets another: the buffer of the pFabric paper's TCP (section 3).
+pub(crate) const BUFFER: Bytes = Bytes(225_000);
+
+/// The waiting bytes above which packets are marked unless a study sets another: the pFabric paper's
+/// DCTCP marks above 22.5 KB (section 3).
+const THRESHOLD: Bytes = Bytes(22_500);
+
 /// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
 macro_rules! queues {
     ($($variant:ident($params:ty),)+) => {

@@ -6,7 +6,8 @@ mod too_short;
 mod vocabulary;
 
 pub(crate) use too_short::too_short;
-pub(crate) use vocabulary::VOCABULARY;
+pub(crate) use vocabulary::{BUSIEST_LINK, FAILED_ASSUMPTIONS, TOO_SHORT, VOCABULARY};
+use vocabulary::{BUSIEST_PORT, RECEIVED};
 
 use crate::engine::{Outcome, PacketCounts, Sample};
 use crate::flow::{Completion, Packets};
@@ -179,7 +180,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
     let shares = [
         Some(("host_link_utilisation", hosts)),
         Some(("switch_port_utilisation", switches)),
-        busiest.map(|busy| ("busiest_port_utilisation", slice::from_ref(busy))),
+        busiest.map(|busy| (BUSIEST_PORT, slice::from_ref(busy))),
     ];
     let received = long_flows::received_share(of, outcome);
     let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
@@ -194,6 +195,6 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         .chain(script)
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
-        .chain(received.map(|share| ("received_share_of_link".to_owned(), Value::Float(share))))
+        .chain(received.map(|share| (RECEIVED.to_owned(), Value::Float(share))))
         .collect()
 }

@@ -1,6 +1,7 @@
 //! The words of fabrics for jobs, and what is measured of them.
 
-use sojourn_core::{JobKind, Metric, SizeBin, Vocabulary};
+use crate::workload::offered::OFFERED;
+use sojourn_core::{Caution, Doubts, JobKind, Metric, SizeBin, Station, Vocabulary};
 
 /// The kind of a row.
 #[derive(Clone, Copy, PartialEq)]
@@ -103,7 +104,52 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
     split: None,
     background: &[],
     phrases: &[],
+    doubts: Doubts {
+        cautions: &[
+            Caution {
+                total: FAILED_ASSUMPTIONS,
+                from: None,
+                text: "the estimate's assumptions fail: {}{cases}",
+            },
+            Caution {
+                total: RECEIVED,
+                from: Some(1.0_f64.next_up()),
+                text: "the goodputs of a host's flows sum to {} of what its link can carry{cases}: they are \
+                       not what the host received",
+            },
+            Caution {
+                total: OFFERED,
+                from: Some(1.0),
+                text: "up to {} of what the busiest link carries is offered to it{cases}: no steady state, \
+                       and a longer run gives other numbers",
+            },
+            Caution { total: TOO_SHORT, from: None, text: "{}{cases}" },
+        ],
+        stations: &[
+            Station {
+                total: BUSIEST_PORT,
+                // Hosts that lost packets leave a port idle at times, whatever is offered.
+                full: 0.95,
+                text: "a port is busy all the time{cases}: the load is at its capacity or over it, or a few \
+                       flows fill it",
+            },
+            Station::any(BUSIEST_LINK),
+        ],
+        offered: &[OFFERED],
+        closed_loop: None,
+    },
 };
+
+/// The total that says which assumptions of an estimate do not hold.
+pub(crate) const FAILED_ASSUMPTIONS: &str = "doubts";
+/// The total with the load of the busiest link of an estimate.
+pub(crate) const BUSIEST_LINK: &str = "busiest_link_load";
+/// The total with the busy share of the busiest port.
+pub(super) const BUSIEST_PORT: &str = "busiest_port_utilisation";
+/// The total with the share of its link that a host received, the largest of all hosts.
+pub(super) const RECEIVED: &str = "received_share_of_link";
+/// The total that says which time of a scheme is shorter than the round trip of some flows.
+pub(crate) const TOO_SHORT: &str = "too_short";
 
 /// A total that counts.
 const fn count(column: &'static str, name: &'static str) -> Metric {

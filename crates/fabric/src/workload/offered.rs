@@ -18,6 +18,9 @@ pub struct Offered {
     pub moments: [f64; 3],
 }
 
+/// The total with the load that is offered to the busiest link.
+pub(crate) const OFFERED: &str = "queue_utilisation_offered";
+
 /// The numbers that decide how long a run has to be before its results have intervals: those of a
 /// queue at the busiest link, whose services are as long as flows are, and the number of such queues.
 /// That number is 1 over the share of the flows that goes to the host to which most go. There are no
@@ -45,7 +48,7 @@ pub(crate) fn queue(offered: &[Offered], network: &Network) -> Vec<(String, Valu
         |nth: usize| offered.iter().map(|part| part.rate * part.moments[nth]).sum::<f64>() / flows;
     let [mean, second, fourth] = [0, 1, 2].map(moment);
     let numbers = [
-        ("queue_utilisation_offered", loads.fold(0.0, f64::max)),
+        (OFFERED, loads.fold(0.0, f64::max)),
         ("queue_dispersion_of_arrivals", 1.0),
         ("queue_squared_cv_of_services", second / (mean * mean) - 1.0),
         ("queue_fourth_moment_of_services", fourth / mean.powi(4)),

@@ -64,7 +64,17 @@ pub(crate) fn watch<B: Builder>(
     lab: &Lab,
     queue: &B,
     flows: &[Flow],
-    lose: impl FnMut(&Sight) -> bool,
+    mut lose: impl FnMut(&Sight) -> bool,
+) -> (Outcome, Log) {
+    watch_losing(lab, queue, flows, &mut lose)
+}
+
+/// [`watch`], which the engine is compiled for once and not for each function that is asked.
+fn watch_losing<B: Builder>(
+    lab: &Lab,
+    queue: &B,
+    flows: &[Flow],
+    lose: &mut dyn FnMut(&Sight) -> bool,
 ) -> (Outcome, Log) {
     let graph = lab.topology.graph();
     let network = graph.network();
@@ -114,12 +124,12 @@ pub(crate) fn watch<B: Builder>(
     (outcome.expect("not cancelled"), log)
 }
 
-struct Witness<L> {
+struct Witness<'a> {
     inner: Running,
     log: Rc<RefCell<Log>>,
     /// How often each (flow, kind, sequence) was sent.
     times: BTreeMap<(u32, Kind, u32), u32>,
-    lose: L,
+    lose: &'a mut dyn FnMut(&Sight) -> bool,
 }
 
 fn sight(packet: &Packet, at: Time, again: u32) -> Sight {
@@ -127,7 +137,7 @@ fn sight(packet: &Packet, at: Time, again: u32) -> Sight {
     Sight { at, flow, kind, sequence, again, marked: marks & CE != 0 }
 }
 
-impl<L: FnMut(&Sight) -> bool> Witness<L> {
+impl Witness<'_> {
     fn sift(&mut self, turn: &mut Outbox) {
         let now = turn.now;
         turn.packets.retain(|packet| {
@@ -141,7 +151,7 @@ impl<L: FnMut(&Sight) -> bool> Witness<L> {
     }
 }
 
-impl<L: FnMut(&Sight) -> bool> Transport for Witness<L> {
+impl Transport for Witness<'_> {
     fn start(&mut self, flow: u32, turn: &mut Outbox) {
         self.inner.start(flow, turn);
         self.sift(turn);

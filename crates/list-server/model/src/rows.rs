@@ -5,7 +5,7 @@ use crate::recorder::{DeliveryRecorder, SHARES};
 use crate::series::Series;
 use crate::world::World;
 use sojourn_core::parameters::Value;
-use sojourn_core::{Column, Job, JobKind, Metric, Report, Rows, Span, Time, Vocabulary};
+use sojourn_core::{Column, Doubts, Job, JobKind, Metric, Report, Rows, Span, Time, Vocabulary};
 use sojourn_mail_engine::Outcome;
 
 /// What the rows' `ideal_ps` is, for people.
@@ -30,6 +30,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
     split: None,
     background: &[],
     phrases: &[],
+    doubts: Doubts::NONE,
 };
 
 const METRICS: &[Metric] = &[Metric::time_in_s("delay"), Metric::slowdown(false)];

@@ -48,7 +48,7 @@ class Bbr(Control):
 
     def inside(self, gain: float) -> float:
         """Packets that fill the path, times `gain`, and a few for ACKs that are late."""
-        return 3.0 + ceil(gain * self.rate() * (self._min_rtt / 1e12) / self._payload)
+        return 3.0 + ceil(gain * self.rate() * (self._min_rtt / s) / self._payload)
 
     def probe_bandwidth(self, now: int) -> None:
         self._mode, self._phase, self._phase_at = PROBE_BANDWIDTH, 2, now

@@ -100,11 +100,11 @@ HOOKS: Mapping[str, Mapping[str, Hook]] = {
     "Control": {
         "start": Hook(("hops", "bytes", "payload", "rate"), as_object=True),
         "acked": Hook(_ACK, as_object=True),
+        "recovering": Hook(_ACK, as_object=True),
         "lost": Hook(("flight", "now")),
         "timed_out": Hook(("flight", "now")),
         "sent": Hook(("sequence", "now")),
         "gap": Hook(("wire",), gives=True),
-        "recovering": Hook(_ACK, as_object=True),
         "timer_ran_out": Hook(("now",)),
     },
     "Queue": {

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sojourn._core import Case, quantity
+from sojourn._internal.vocabulary import loop_depth
 from sojourn.measurement.closed_loops import fio
 from sojourn.measurement.closed_loops.asked import Loop, is_closed, loops_of
 from sojourn.measurement.target import Target
@@ -54,7 +55,7 @@ def measure(
     figures: dict[str, Value] = {
         "accesses": done.loop.size,
         "requests_without_rows": warmup,
-        "closed_loop_depth": sum(one.depth for one in loops),
+        loop_depth(): sum(one.depth for one in loops),
         "fio_engine": fio.engine(direct=all(target.direct for target in targets)),
     }
     kept = [
@@ -62,7 +63,7 @@ def measure(
         for number, one in enumerate(loops)
     ]
     if None not in kept:
-        figures["closed_loop_depth_kept"] = float(sum(one or 0 for one in kept))
+        figures[f"{loop_depth()}_kept"] = float(sum(one or 0 for one in kept))
     return columns, figures
 
 
@@ -81,16 +82,16 @@ def _kept(loop: Loop, arrived_ps: fio.Ints, took_ps: fio.Ints) -> float | None:
 def warnings(figures: Sequence[Mapping[str, Value]]) -> list[str]:
     """What is said of cases whose queue was not as deep as they ask for."""
     kept = [
-        (float(one["closed_loop_depth_kept"]), int(one["closed_loop_depth"]))
+        (float(one[f"{loop_depth()}_kept"]), int(one[loop_depth()]))
         for one in figures
-        if "closed_loop_depth_kept" in one
+        if f"{loop_depth()}_kept" in one
     ]
     if not kept:
         return []
-    least, depth = min(kept, key=lambda one: one[0] / one[1])
-    if least >= _NEARLY_ALL * depth:
+    least, asked = min(kept, key=lambda one: one[0] / one[1])
+    if least >= _NEARLY_ALL * asked:
         return []
     return [
-        f"fio kept {least:.3g} of {depth} requests under way or thought about, in the case that"
+        f"fio kept {least:.3g} of {asked} requests under way or thought about, in the case that"
         " lacked most: it sent the next one late, so the load was lighter than the study's"
     ]

@@ -2,9 +2,12 @@
 
 use super::random_scenarios::scenario;
 use crate::engine::cancellation::EVENTS;
-use crate::engine::{Cancelled, Dependencies, Execution, Outcome, Progress, Scenario, simulate};
+use crate::engine::{
+    Cancelled, Dependencies, Execution, Outcome, Progress, Scenario, simulate_on_threads,
+};
 use crate::flow::Flow;
 use crate::packet::Packet;
+use crate::queue::QueueKind;
 use crate::scheme::PacketScheme;
 use crate::topology::{FatTree, SingleSwitch, Topology};
 use crate::transport::{LineRate, Outbox, Running, Setup, Tally, Transport, TransportKind, Wake};
@@ -89,7 +92,9 @@ fn run(
     let count = Count { starts, arrivals, progress: &progress, cancel_at_start, cancel_at_arrival };
     let transport = || Cancels(Running::new(&scheme.transport, setup.clone()), &count);
     let execution = Execution { threads, ..Execution::new(&progress) };
-    let outcome = simulate(&scenario, &scheme.queue, transport, execution);
+    // The engine is compiled for these ports alone: for all, that took longer than all tests.
+    let QueueKind::PFabric(ports) = &scheme.queue else { unreachable!("it has these") };
+    let outcome = simulate_on_threads(&scenario, ports, transport, execution);
     (outcome, [&count.starts, &count.arrivals].map(|events| events.load(Ordering::Relaxed)))
 }
 

@@ -4,7 +4,7 @@ use super::random_scenarios::{buffers, flows, managed_or_not, scenario, topologi
 use crate::engine::parallel::{Judge, simulate_judged};
 use crate::engine::{Cancelled, Execution, Outcome, Progress, Scenario, simulate, with_ports};
 use crate::packet::Packet;
-use crate::queue::QueueKind;
+use crate::queue::{PFabric, QueueKind};
 use crate::scheme::PacketScheme;
 use crate::switch_memory::{Buffer, Tiers};
 use crate::topology::{FatTree, Topology};
@@ -126,6 +126,12 @@ fn opposite() -> (PacketScheme, Scenario, Setup) {
     (scheme, scenario, setup)
 }
 
+/// Its ports. The engine is compiled for these alone: for all ports, that took longer than all tests.
+fn its_ports(scheme: &PacketScheme) -> &PFabric {
+    let QueueKind::PFabric(ports) = &scheme.queue else { unreachable!("it has these") };
+    ports
+}
+
 /// Stops a scenario as soon as one thread is alone with it.
 struct Stops<'a>(&'a Progress);
 
@@ -143,22 +149,18 @@ impl Judge for Stops<'_> {
 #[test]
 fn all_sides_stop_when_they_are_told() {
     let (scheme, scenario, setup) = opposite();
-    let queue = &scheme.queue;
+    let ports = its_ports(&scheme);
     let running = || Running::new(&scheme.transport, setup.clone());
     let progress = Progress::default();
     progress.cancelled.store(true, Ordering::Relaxed);
     let judge = |side| Turns::TOGETHER.judge(side);
     let execution = Execution { threads: 4, ..Execution::new(&progress) };
-    let outcome = with_ports!(scenario, queue, |ports| {
-        simulate_judged(&scenario, ports, running, judge, execution)
-    });
+    let outcome = simulate_judged(&scenario, ports, running, judge, execution);
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
 
     let progress = Progress::default();
     let execution = Execution { threads: 4, ..Execution::new(&progress) };
-    let outcome = with_ports!(scenario, queue, |ports| {
-        simulate_judged(&scenario, ports, running, |_| Stops(&progress), execution)
-    });
+    let outcome = simulate_judged(&scenario, ports, running, |_| Stops(&progress), execution);
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), true));
 }
 
@@ -220,10 +222,8 @@ fn a_side_that_fails_ends_them_all() {
         let running = || Fails(Running::new(&scheme.transport, setup.clone()));
         let (judge, progress) = (|side| turns.judge(side), Progress::default());
         let failed = catch_unwind(AssertUnwindSafe(|| {
-            with_ports!(scenario, &scheme.queue, |ports| {
-                let execution = Execution { threads, ..Execution::new(&progress) };
-                simulate_judged(&scenario, ports, running, judge, execution)
-            })
+            let execution = Execution { threads, ..Execution::new(&progress) };
+            simulate_judged(&scenario, its_ports(&scheme), running, judge, execution)
         }));
         let panic = failed.expect_err("it fails");
         let said = panic.downcast_ref::<String>().expect("a panic says why");

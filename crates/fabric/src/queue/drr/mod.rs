@@ -2,7 +2,7 @@
 
 mod lanes;
 
-use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer, make_room};
+use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, check_buffer, make_room};
 use crate::packet::{Packet, PacketArena, PacketId};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
@@ -22,7 +22,7 @@ parameters! {
         /// Which packet goes when the buffer is full.
         pub victim: Victim = Victim::Longest,
         /// Room for waiting packets of all flows, at each port.
-        pub buffer: Bytes = Bytes(225_000),
+        pub buffer: Bytes = BUFFER,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }

@@ -52,12 +52,20 @@ impl Control {
         /// After the system had no file for a connection.
         const PAUSE: Duration = Duration::from_millis(100);
         let places = Arc::new(Semaphore::new(AT_ONCE));
+        let mut accepts = true;
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let Ok((stream, _)) = self.listener.accept().await else {
-                sleep(PAUSE).await;
-                continue;
+            let stream = match self.listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    if std::mem::take(&mut accepts) {
+                        delivery.trouble(format!("no operator can be answered: {error}")).await;
+                    }
+                    sleep(PAUSE).await;
+                    continue;
+                }
             };
+            accepts = true;
             let (delivery, reload) = (delivery.clone(), Arc::clone(&reload));
             spawn_local(async move {
                 // One who is gone needs no answer.

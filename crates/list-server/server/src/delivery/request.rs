@@ -27,6 +27,8 @@ pub(crate) enum Request {
     Operate(Operation, Selection, oneshot::Sender<Counts>),
     /// New settings; the name that is given, the port and the spool stay.
     Configure(Box<Configuration>, oneshot::Sender<Result<(), String>>),
+    /// A failure elsewhere that the log shows.
+    Trouble(String),
     Stop,
 }
 

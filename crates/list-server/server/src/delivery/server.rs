@@ -225,6 +225,11 @@ impl DeliveryServer {
         answered.blocking_recv().unwrap_or_else(|_| Err(stopped())).map(|()| notice)
     }
 
+    /// Shows a failure in the log; a server that has stopped shows none.
+    pub(crate) async fn trouble(&self, why: String) {
+        let _ = self.requests.send(Request::Trouble(why)).await;
+    }
+
     /// How many sessions with hosts there are.
     ///
     /// # Errors

@@ -193,6 +193,7 @@ impl Driver {
             Request::Shaping(domain, answer) => {
                 drop(answer.send(self.engine.shaping(domain.as_deref())));
             }
+            Request::Trouble(why) => self.observe(&ServerEvent::Trouble(&why)),
             Request::Stop => {
                 self.soon.push_back(Event::Stop);
                 return Some(Instant::now() + self.grace);
