@@ -106,8 +106,8 @@ def test_a_file_of_flows_is_not_overwritten(command, matrix, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "expected either a STUDY or --htsim"),
-        (["x.toml", "--htsim", "-tm x"], "expected either a STUDY or --htsim"),
+        ([], "run: Missing argument 'STUDY', or --htsim"),
+        (["x.toml", "--htsim", "-tm x"], "expected either a STUDY or --htsim, not both"),
         (["--htsim", "-foo"], "--htsim: unknown '-foo', did you mean '-topo'?"),
         (["--htsim", "-tm no.cm"], "cannot read the connection matrix: no.cm: No such file"),
         (["--htsim", "-tm {matrix} -nodes 8"], "-nodes: 8, expected 16, as"),
@@ -156,6 +156,20 @@ def test_sizes_are_those_of_the_reference(words, expected):
 
 def test_the_base_round_trip_is_that_of_the_reference():
     assert base_round_trip(default_tree(3, 16, 10**6, 0, 10**11), 10**11, 4150) == 14_022_720
+
+
+def test_a_flow_starts_when_the_sender_of_another_knows(command, tmp_path):
+    matrix = tmp_path / "x.cm"
+    matrix.write_text(
+        "Nodes 16\nConnections 2\nTriggers 1\n"
+        "0->13 start 0 size 200000 send_done_trigger 1\n"
+        "0->5 trigger 1 size 4086\n"
+        "trigger id 1 oneshot\n"
+    )
+    assert command("run", "--htsim", f"-tm {matrix}", "--out", tmp_path / "r").code == 0
+    first, second = connections(tmp_path / "r")
+    assert float(first["finished_us"]) == pytest.approx(29.9416, abs=0.01)
+    assert second["started_us"] == first["finished_us"]
 
 
 def test_failed_links_are_in_the_study():

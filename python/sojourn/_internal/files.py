@@ -10,13 +10,13 @@ from sojourn._internal.errors import InputError, reason
 _LARGEST = 10**7
 
 
-def read_text(path: Path, what: str, *, largest: int = _LARGEST) -> str:
+def read_text(path: Path, what: str, *, largest: int | None = None) -> str:
     """The text of a file.
 
     Args:
         path: where it is.
         what: what it should be, such as "study".
-        largest: the most bytes that such a file has.
+        largest: the most bytes that such a file has; by default those of a study.
 
     Raises:
         InputError: it cannot be read, or is not text.
@@ -28,16 +28,17 @@ def read_text(path: Path, what: str, *, largest: int = _LARGEST) -> str:
         raise InputError(f"cannot read the {what}: {reason(error)}") from None
 
 
-def decoded(file: BinaryIO, name: str, what: str, *, largest: int = _LARGEST) -> str:
+def decoded(file: BinaryIO, name: str, what: str, *, largest: int | None = None) -> str:
     """The text of an open file, `name` for people.
 
     Raises:
         InputError: it is not text, or too long.
         OSError: it cannot be read.
     """
-    read = file.read(largest + 1)
-    if len(read) > largest:
-        raise InputError(f"{name}: over {largest:,} bytes, that is no {what}")
+    most = _LARGEST if largest is None else largest
+    read = file.read(most + 1)
+    if len(read) > most:
+        raise InputError(f"{name}: over {most:,} bytes, that is no {what}")
     try:
         return read.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -71,7 +71,8 @@ def toml_value(value: object, path: str = "value") -> str:
         case float() if not isfinite(value):
             return str(value)
         case bool() | int() | float() | str():
-            return json.dumps(value, ensure_ascii=False)
+            # JSON leaves this control character as it is, TOML does not (TOML 1.0, Strings).
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Path():
             return toml_value(str(value), path)
         case _:
@@ -95,7 +96,9 @@ def toml_sections(table: Mapping[str, object]) -> str:
     """
     plain = {key: value for key, value in table.items() if not _is_section(value)}
     sections = {key: value for key, value in table.items() if key not in plain}
-    return toml_lines(plain) + "".join(_section(key, value) for key, value in sections.items())
+    return toml_lines(plain) + "".join(
+        _section(_key(key), value) for key, value in sections.items()
+    )
 
 
 def _section(path: str, value: object) -> str:

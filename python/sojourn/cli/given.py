@@ -49,9 +49,11 @@ def given(study: Path | None, htsim: str | None) -> Given:
     """
     from sojourn.execution import inputs, studies
 
-    if (study is None) == (htsim is None):
-        raise InputError("expected either a STUDY or --htsim")
+    if study is None and htsim is None:
+        raise InputError("run: Missing argument 'STUDY', or --htsim")
     if study is not None:
+        if htsim is not None:
+            raise InputError("expected either a STUDY or --htsim, not both")
         return Given(
             text=studies.read(study),
             source=studies.source_of(study),

@@ -193,6 +193,7 @@ study = click.argument("study", callback=_located, shell_complete=_completed)
 """The path of a study: `@PAPER/NAME` is one that comes with sojourn, `-` standard input."""
 study_or_none = click.argument(
     "study",
+    metavar="STUDY",
     required=False,
     callback=lambda context, argument, given: (
         None if given is None else _located(context, argument, given)
