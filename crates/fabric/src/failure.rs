@@ -2,7 +2,7 @@
 
 use crate::topology::Network;
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
-use sojourn_core::{Span, Streams, Time, nested, parameters};
+use sojourn_core::{Span, Stream, Streams, Time, nested, parameters};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -147,29 +147,32 @@ named!(Links, "two neighbours, such as \"2.0 > 1.3\", \"2.0 - 1.3\" or \"0.1 > h
 
 /// What fails on one link, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Episode {
+struct Episode {
     from: Time,
     until: Time,
     capacity: f64,
     loss: f64,
 }
 
-/// How a link is at one time: the share of its speed that it has, and of packets that it loses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Condition {
-    pub(crate) capacity: f64,
-    pub(crate) loss: f64,
+/// A link that fails at times.
+#[derive(Clone, Debug)]
+pub(crate) struct Fails {
+    episodes: Box<[Episode]>,
+    chance: Stream,
 }
 
-impl Condition {
-    /// What several `episodes` make of a link at `at`.
-    pub(crate) fn of(episodes: &[Episode], at: Time) -> Condition {
-        let now = episodes.iter().filter(|episode| (episode.from..episode.until).contains(&at));
-        let whole = Condition { capacity: 1.0, loss: 0.0 };
-        now.fold(whole, |so_far, episode| Condition {
-            capacity: so_far.capacity * episode.capacity,
-            loss: 1.0 - (1.0 - so_far.loss) * (1.0 - episode.loss),
-        })
+impl Fails {
+    /// How long a packet takes the link, which it begins to cross at `at` and would take for `whole`; nothing
+    /// where it is lost. Episodes at one time add up.
+    pub(crate) fn slowed(&mut self, whole: Span, at: Time) -> Option<Span> {
+        let now = self.episodes.iter().filter(|own| (own.from..own.until).contains(&at));
+        let (capacity, kept) = now.fold((1.0, 1.0), |(capacity, kept), episode| {
+            (capacity * episode.capacity, kept * (1.0 - episode.loss))
+        });
+        if capacity == 0.0 || kept < 1.0 && self.chance.uniform() >= kept {
+            return None;
+        }
+        Some(Span::from_ps((whole.ps() as f64 / capacity).round() as u64))
     }
 }
 
@@ -199,8 +202,14 @@ impl Failures {
         Ok(all)
     }
 
+    /// What fails on the link that `port` sends on, if anything does; `chance` says which packets are lost.
+    pub(crate) fn on(&self, port: u32, chance: Stream) -> Option<Fails> {
+        let episodes = self.at(port);
+        (!episodes.is_empty()).then(|| Fails { episodes: episodes.into(), chance })
+    }
+
     /// The episodes of the link that `port` sends on.
-    pub(crate) fn at(&self, port: u32) -> &[Episode] {
+    fn at(&self, port: u32) -> &[Episode] {
         self.0.get(&port).map_or(&[], Vec::as_slice)
     }
 

@@ -6,11 +6,11 @@ use super::partition::{Block, BlockId, Layout, Unit};
 use super::routing::{Arrivals, Routing};
 use super::scenario::{PacketCounts, Scenario};
 use super::timing_wheel::TimingWheel;
-use crate::failure::{Condition, Episode};
+use crate::failure::Fails;
 use crate::packet::{Packet, PacketArena, PacketId};
 use crate::queue::Queue;
 use crate::topology::{ExactTiming, Link};
-use sojourn_core::{Span, Stream, Time};
+use sojourn_core::{Span, Time};
 
 /// One output port, in two cache lines of 64 bytes.
 #[repr(align(64))]
@@ -83,13 +83,6 @@ struct SlowTiming {
     fails: Option<Fails>,
 }
 
-/// What fails on a link, and when.
-#[derive(Clone, Debug)]
-pub(super) struct Fails {
-    pub(super) episodes: Box<[Episode]>,
-    pub(super) chance: Stream,
-}
-
 impl LinkTimings {
     /// Adds `link`, where headers have so many bytes, and what fails on it.
     pub(super) fn add(&mut self, link: &Link, header: u16, fails: Option<Fails>) -> LinkTiming {
@@ -126,13 +119,11 @@ impl LinkTimings {
     fn fate(&mut self, timing: &LinkTiming, size: u16, now: Time) -> (Span, Option<Span>) {
         let SlowTiming { exact, fails } = &mut self.timings[timing.timing as usize];
         let (whole, crossing) = (exact.span(size), exact.crossing(size));
-        let Some(Fails { episodes, chance }) = fails else { return (whole, Some(crossing)) };
-        let Condition { capacity, loss } = Condition::of(episodes, now);
-        if capacity == 0.0 || loss > 0.0 && chance.uniform() < loss {
-            return (whole, None);
+        let Some(fails) = fails else { return (whole, Some(crossing)) };
+        match fails.slowed(whole, now) {
+            None => (whole, None),
+            Some(span) => (span, Some(crossing + (span - whole))),
         }
-        let span = Span::from_ps((whole.ps() as f64 / capacity).round() as u64);
-        (span, Some(crossing + (span - whole)))
     }
 }
 

@@ -1,10 +1,9 @@
 //! The input and the outcome of a simulation.
 
 use super::partition::Partition;
-use super::port::Fails;
 use super::sampling::{self, Sample};
 use super::timing_wheel::REACH;
-use crate::failure::Failures;
+use crate::failure::{Fails, Failures};
 use crate::flow::Flow;
 use crate::hosts::Hosts;
 use crate::job::{Dependencies, Watch};
@@ -92,9 +91,7 @@ impl Scenario {
 
     /// What fails on the link of `port`, if anything does.
     pub(super) fn fails(&self, port: u32) -> Option<Fails> {
-        let episodes = self.failures.at(port);
-        let chance = self.streams.stream("losses", port.into());
-        (!episodes.is_empty()).then(|| Fails { episodes: episodes.into(), chance })
+        self.failures.on(port, self.streams.stream("losses", port.into()))
     }
 
     /// Length of a window.
