@@ -430,8 +430,12 @@ fn has_a_clock(lab: &Lab) -> bool {
         || setting(&lab.scheme.transport, "clock_tick").is_some()
 }
 
-/// Whether timers have times of their own that nobody can set: Linux's two milliseconds.
+/// Whether there are times that nobody can set: Linux's two milliseconds, Ultra Ethernet's 15 us, and those for
+/// which BBR remembers.
 fn has_times_of_its_own(transport: &TransportKind) -> bool {
+    if ["uet", "bbr"].contains(&transport.name()) {
+        return true;
+    }
     let Some(Value::Table(table)) = transport.write() else { return false };
     table.get("rack") == Some(&Value::Bool(true))
 }

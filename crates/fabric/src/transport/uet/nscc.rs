@@ -11,6 +11,9 @@ const REFERENCE_BYTES: f64 = 150_000.0;
 /// A shorter delay than this lets the window grow fast.
 const SHORT_DELAY: Span = Span::from_us(1);
 
+/// Bytes after which a receiver acknowledges, where windows are larger.
+const ACK_EVERY: u64 = 16_384;
+
 /// How long a packet may go unanswered, the time for six full queues aside.
 const LEAST_PATIENCE: Span = Span::from_us(15);
 
@@ -27,6 +30,8 @@ pub(super) struct Rules {
     pub(super) most: i64,
     first: i64,
     pub(super) rto: Span,
+    /// Bytes after which a receiver acknowledges.
+    pub(super) ack_every: u64,
     target: Span,
     /// Bytes per acknowledged byte and picosecond below the target.
     proportional: f64,
@@ -54,6 +59,8 @@ impl Rules {
         let round_trip = reach.round_trip(rate, full, ack);
         let product = bytes_within(round_trip, rate).trunc();
         let most = ((1.5 * product) as i64).max(full as i64);
+        // Whole packets: what waits for a part of one waits for the next.
+        let quarter = (most as u64 / 4 / full).max(1) * full;
         let target = uet.target.unwrap_or(Span::from_ps(round_trip.ps() / 4 * 3));
         let payload = full as f64 - header as f64;
         let scale = product / REFERENCE_BYTES;
@@ -67,6 +74,7 @@ impl Rules {
             most,
             first: uet.initial_window.map_or(most, |bytes| (bytes.0 as i64).max(full as i64)),
             rto: uet.rto.unwrap_or(LEAST_PATIENCE + queue * 6),
+            ack_every: uet.ack_every.map_or(ACK_EVERY.min(quarter), |bytes| bytes.0),
             target,
             proportional: 4.0 * payload * scale * by_target / target.ps() as f64,
             fair: 5.0 * payload * scale,
