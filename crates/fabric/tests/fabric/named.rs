@@ -40,7 +40,9 @@ fn lone(lab: &Lab, to: u16, bytes: u64) -> (u64, u64) {
 fn a_flow_alone_takes_what_its_path_takes() {
     for (fabric, receivers) in fabrics() {
         let network = fabric.graph().network();
-        for name in names() {
+        // Ultra Ethernet's windows are those of idle links at 100 Gb/s and more, and its ACKs are for several
+        // packets, of which a window holds few at 10: `uet.rs` holds its flows to the reference.
+        for name in names().filter(|name| !name.starts_with("UET")) {
             for &to in receivers {
                 let path = network.path(0, to.into());
                 for bytes in SIZES {
@@ -52,14 +54,8 @@ fn a_flow_alone_takes_what_its_path_takes() {
                     let (exact, ideal) = lone(&with(0.0), to, bytes);
                     let in_order = alone_fct(&defaults(), bytes, &path, &[]).ps();
                     let case = format!("{name}, {bytes} B to {to} in {fabric:?}");
-                    // Ultra Ethernet's ACKs are for several packets, of which small windows hold few.
-                    let is_uet = name.starts_with("UET");
-                    let most = in_order.max(ideal * if is_uet { 105 } else { 102 } / 100);
+                    let most = in_order.max(ideal * 102 / 100);
                     assert!((ideal..=most).contains(&exact), "{case}: {exact} of {ideal}");
-                    if is_uet {
-                        // Its windows are those of the idle links, and network interfaces take no time.
-                        continue;
-                    }
                     let (usual, _) = lone(&with(1.0), to, bytes);
                     let longest = Span::from_ns(1200).ps();
                     assert!(usual <= most + longest, "{case}: {usual} of {ideal}");
