@@ -136,12 +136,6 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         marked,
         turns,
     } = outcome.counts;
-    let (hosts, switches) = outcome.busy.split_at(network.hosts);
-    let share = |busy: &[Span]| {
-        let all = outcome.ended.seconds() * busy.len() as f64;
-        let busy: f64 = busy.iter().map(|span| span.seconds()).sum();
-        if all > 0.0 { busy / all } else { 0.0 }
-    };
     // Of long flows, in their measuring windows.
     let tallies = if outcome.watched.is_empty() { &outcome.tallies } else { &outcome.watched };
     let longest = tallies.iter().map(|tally| tally.longest_timeout).max();
@@ -175,16 +169,8 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
             .map(|own| ("measuring_window_ps", (own.until - own.from).ps()))
             .min(),
     ];
-    // Flows without an end take what there is: then a port that never rests says nothing.
-    let busiest = outcome.busy.iter().max().filter(|_| outcome.watched.is_empty());
-    let shares = [
-        Some(("host_link_utilisation", hosts)),
-        Some(("switch_port_utilisation", switches)),
-        busiest.map(|busy| (BUSIEST_PORT, slice::from_ref(busy))),
-    ];
     let received = long_flows::received_share(of, outcome);
     let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
-    let shares = shares.into_iter().flatten();
     let probes: Option<u64> = tallies.iter().map(|tally| tally.probes.map(u64::from)).sum();
     let script = Some(("packets_lost_by_script", lost_by_script)).filter(|_| lost_by_script > 0);
     counts
@@ -194,7 +180,28 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         .chain(probes.filter(|_| !tallies.is_empty()).map(|probes| ("probes", probes)))
         .chain(script)
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
-        .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
+        .chain(utilisations(outcome, network.hosts))
         .chain(received.map(|share| (RECEIVED.to_owned(), Value::Float(share))))
         .collect()
+}
+
+/// The shares of the run for which links of so many `hosts` and ports were busy.
+fn utilisations(outcome: &Outcome, hosts: usize) -> impl Iterator<Item = (String, Value)> {
+    let (hosts, switches) = outcome.busy.split_at(hosts);
+    let share = |busy: &[Span]| {
+        let all = outcome.ended.seconds() * busy.len() as f64;
+        let busy: f64 = busy.iter().map(|span| span.seconds()).sum();
+        if all > 0.0 { busy / all } else { 0.0 }
+    };
+    // Flows without an end take what there is: then a port that never rests says nothing.
+    let busiest = outcome.busy.iter().max().filter(|_| outcome.watched.is_empty());
+    let shares = [
+        Some(("host_link_utilisation", hosts)),
+        Some(("switch_port_utilisation", switches)),
+        busiest.map(|busy| (BUSIEST_PORT, slice::from_ref(busy))),
+    ];
+    let named = shares.into_iter().flatten();
+    let all: Vec<(String, Value)> =
+        named.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))).collect();
+    all.into_iter()
 }

@@ -131,8 +131,8 @@ impl Sender {
     /// Drops the first of the packets by time that are no longer under way since then.
     fn forget_old(&mut self) {
         while let Some(&(at, sequence)) = self.order.front() {
-            let is_under_way = |r: &mut Record| r.fate == Fate::UnderWay && r.at == at;
-            if self.record(sequence).is_some_and(|record| is_under_way(record)) {
+            let record = self.record(sequence);
+            if record.is_some_and(|record| record.fate == Fate::UnderWay && record.at == at) {
                 break;
             }
             self.order.pop_front();
