@@ -92,6 +92,7 @@ def plan(case: Case, source: str) -> Plan:
     congestion = _transport(asked, route, sysctls)
     queue = port_queue(asked, payload + header)
     asked.only("background", "none")
+    asked.only("failure", "[]")
     asked.only("forwarding", "store-and-forward")
     asked.take("completion")  # permanent flows have none, and others were asked for it
     asked.take("hosts.overhead")  # whatever it says, this machine takes the time that it takes
