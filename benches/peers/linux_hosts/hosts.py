@@ -31,7 +31,7 @@ MEASURED = Path(__file__).parent / "measured.json"
 ROUNDS, SPREAD_US = 10, 10_000
 # A flow that starts later than this has been kept waiting by another program.
 _LATEST_MS, _TRIES = 5.0, 3
-# Flows next to a long one: one each so often, of these sizes in KB in turn, from so many senders.
+# Short flows next to a long one: its size, theirs in turn, their number, the time between two.
 _BULK_KB, _SHORT_KB, _SHORTS, _SHORT_EVERY_US = 75_000, (3, 20, 64), 300, 80_000
 # Links of hosts are quick: a token bucket lets a first window pass at once. Hosts answer at once,
 # as those in namespaces do: the default would have the slow port's host take up to 0.6 ms.

@@ -37,8 +37,8 @@ pub struct Doubts {
     /// Totals that hold how much work is offered to a station, as a share of what it can do. From 1
     /// on there is no steady state.
     pub offered: &'static [&'static str],
-    /// The total that a case in a closed loop has: its depth. At most so many jobs wait there, so
-    /// that a station may be busy all the time and no queue grows.
+    /// The total with the depth of a closed loop, which only a case with such a loop has. The depth
+    /// bounds the jobs that wait, so a station may be busy all the time and no queue grows.
     pub closed_loop: Option<&'static str>,
 }
 

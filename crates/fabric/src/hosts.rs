@@ -38,7 +38,7 @@ nested!(Loss);
 impl Check for Loss {}
 
 impl Loss {
-    /// The sequence number of the packet that a flow of so many loses.
+    /// The sequence number of the lost packet in a flow of `packets`; none where the flow is too short.
     pub(crate) fn sequence(&self, packets: u32) -> Option<u32> {
         let packet = self.packet.map_or(packets, NonZeroU32::get);
         packet.checked_sub(1).filter(|&sequence| sequence < packets)

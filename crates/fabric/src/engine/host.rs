@@ -125,8 +125,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// Notes the flows that have arrived whole at `host`, and those of which it has learnt that; starts the
-    /// flows that waited for them. `arrivals` is what still arrives in the window that ends at `ends`.
+    /// Notes which flows are over at `host`: those that arrived there whole, and those whose sender it is and
+    /// has just learnt of their arrival. Starts the flows that waited for them. `arrivals` is what still arrives in the window that ends at `ends`.
     #[cold]
     fn follow(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
         let (fabric, now) = (&mut self.fabric, self.outbox.now);

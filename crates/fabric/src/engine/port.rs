@@ -84,7 +84,7 @@ struct SlowTiming {
 }
 
 impl LinkTimings {
-    /// Adds `link`, where headers have so many bytes, and what fails on it.
+    /// Adds a link. `header` is the size of a header in bytes, and `fails` says when the link fails.
     pub(super) fn add(&mut self, link: &Link, header: u16, fails: Option<Fails>) -> LinkTiming {
         let rate = link.spec.rate;
         let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;

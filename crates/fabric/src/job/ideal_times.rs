@@ -95,7 +95,8 @@ impl Jobs {
         if best > LONGEST { Span::MAX } else { best }
     }
 
-    /// How long after the end of flow number `flow` `host` learns of it: at its source, that of an ACK.
+    /// The time from the end of flow number `flow` until `host`, one of its ends, learns of it: none at its
+    /// receiver, and that of an ACK at its sender.
     fn told(&self, flow: u32, host: u16, ideals: &mut Ideals<'_>) -> Span {
         let flow = &self.flows[flow as usize];
         match flow.to == host {

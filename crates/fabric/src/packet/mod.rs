@@ -161,6 +161,12 @@ impl Packet {
         }
     }
 
+    /// Whether it carries a part of a flow, which a queue may have to wait with or trim.
+    #[inline]
+    pub(crate) const fn has_payload(&self) -> bool {
+        self.kind.0 == Kind::DATA.0 && self.marks & TRIMMED == 0
+    }
+
     /// The interface at the other end of the link that it is on.
     #[inline(always)]
     pub(crate) const fn interface(&self) -> u32 {

@@ -6,9 +6,9 @@ use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
 parameters! {
-    /// By a hash of the flow and of the entropy value that each packet carries, answers too: with
-    /// Ultra Ethernet the sender chooses it for each packet of data, and the answer has that of the
-    /// packet that it is for (UEC 1.0, section 3.6). With TCP and its kin answers may overtake each
+    /// By a hash of the flow and of the entropy value that each packet carries, answers too. With
+    /// Ultra Ethernet the sender chooses a value for each packet of data, and the answer to a packet
+    /// has the same value (UEC 1.0, section 3.6). With TCP and its kin answers may overtake each
     /// other.
     pub struct EntropyValue: "entropy-value" {}
 }

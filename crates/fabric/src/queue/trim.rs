@@ -6,7 +6,7 @@ use super::turns::Turns;
 use super::{
     Builder, Capacity, Counting, Outlet, Queue, check_buffer, check_capacity, check_largest,
 };
-use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED};
+use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Time, parameters};
 
@@ -109,12 +109,6 @@ impl Data {
     }
 }
 
-/// Whether it has a payload that waits as data.
-#[inline]
-fn is_data(packet: &Packet) -> bool {
-    packet.kind == Kind::DATA && packet.marks & TRIMMED == 0
-}
-
 impl Queue for TrimPort {
     #[inline]
     fn enqueue(
@@ -125,7 +119,7 @@ impl Queue for TrimPort {
         arena: &mut PacketArena,
         mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        if is_data(&arena[id]) {
+        if arena[id].has_payload() {
             let line = match &mut self.data {
                 Data::Fifo(line) => line,
                 Data::Turns(turns) => return turns.push(id, arena),
@@ -200,7 +194,7 @@ impl Queue for TrimPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::TRIMMABLE;
+    use crate::packet::{Kind, TRIMMABLE};
     use crate::queue::no_drop;
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;

@@ -4,7 +4,7 @@
 use super::ecn::mark;
 use super::fifo::Fifo;
 use super::{Builder, Capacity, Counting, Outlet, Queue, check_largest};
-use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED, TRIMMED_AT_LAST};
+use crate::packet::{Packet, PacketArena, PacketId, TRIMMED_AT_LAST};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Light, Time, parameters};
 
@@ -72,7 +72,7 @@ pub struct TrimMarkPort {
 }
 
 impl TrimMark {
-    /// A port of a switch with room for so many bytes of data and of headers.
+    /// A port of a switch with room for `data` and `headers` bytes.
     fn with_room(&self, outlet: &Outlet, data: u32, headers: u32) -> TrimMarkPort {
         let from = outlet.size(self.mark_from, 0.2);
         let thresholds = Thresholds { from, all: outlet.size(self.mark_all, 0.8).max(from) };
@@ -131,12 +131,6 @@ impl Builder for TrimMark {
     }
 }
 
-/// Whether it has a payload that waits as data.
-#[inline]
-fn is_data(packet: &Packet) -> bool {
-    packet.kind == Kind::DATA && packet.marks & TRIMMED == 0
-}
-
 impl TrimMarkPort {
     /// Marks a packet of data that leaves, by what is left behind.
     #[inline]
@@ -172,7 +166,7 @@ impl Queue for TrimMarkPort {
         mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
         let packet = arena.known(id);
-        if is_data(packet) {
+        if packet.has_payload() {
             let leaving = if link_free > now { self.leaving } else { 0 };
             let taken = self.data.bytes().saturating_add(leaving);
             if taken.saturating_add(packet.size.into()) <= self.room {
@@ -194,7 +188,7 @@ impl Queue for TrimMarkPort {
 
     #[inline]
     fn pass(&mut self, packet: &mut Packet) -> bool {
-        self.leaving = if is_data(packet) { packet.size.into() } else { 0 };
+        self.leaving = if packet.has_payload() { packet.size.into() } else { 0 };
         if self.leaving > 0 {
             self.mark(packet);
         }

@@ -65,14 +65,21 @@ pub struct PythonControl {
 pub struct Controlled {
     /// None before the flow starts and after it ends, and once a hook has failed.
     controller: Option<Box<dyn Controller>>,
-    /// What its hooks read of these two is kept.
-    departures: Departures,
-    deliveries: Deliveries,
+    kept: Kept,
     /// When its timer runs out; none while it is not set.
     timer: Option<Time>,
     /// The flow, and the time of the latest hook, for messages.
     flow: u32,
     now: Time,
+}
+
+/// What is kept of packets under way: as much as hooks read.
+#[derive(Debug, Default)]
+enum Kept {
+    #[default]
+    Nothing,
+    Departures(Box<Departures>),
+    Deliveries(Box<Deliveries>),
 }
 
 impl PythonControl {
@@ -133,16 +140,16 @@ impl PythonControl {
     }
 
     /// What an ACK says of deliveries, as far as a hook reads that.
-    fn deliveries(&self, state: &mut Controlled, acked: &Acked) -> Delivery {
+    fn deliveries(state: &mut Controlled, acked: &Acked) -> Delivery {
         let Acked { cause, snd_una, now, .. } = *acked;
-        if self.hooks.reads_delivery {
-            return state.deliveries.hear(cause, snd_una, now);
+        match &mut state.kept {
+            Kept::Deliveries(deliveries) => deliveries.hear(cause, snd_una, now),
+            Kept::Departures(departures) => {
+                let round_trip = departures.round_trip(cause, snd_una, now);
+                Delivery { round_trip, ..Delivery::default() }
+            }
+            Kept::Nothing => Delivery::default(),
         }
-        let round_trip = match self.hooks.reads_delay {
-            true => state.departures.round_trip(cause, snd_una, now),
-            false => None,
-        };
-        Delivery { round_trip, ..Delivery::default() }
     }
 }
 
@@ -175,7 +182,11 @@ impl CongestionControl for PythonControl {
             rate: setup.nic[usize::from(of.from)],
             abc_limit: self.growth.limit.map_or(0, NonZeroU32::get),
         };
-        state.deliveries = Deliveries::new(of.bytes, begin.payload);
+        if self.hooks.reads_delivery {
+            state.kept = Kept::Deliveries(Box::new(Deliveries::new(of.bytes, begin.payload)));
+        } else if self.hooks.reads_delay {
+            state.kept = Kept::Departures(Box::default());
+        }
         match self.class.start(&begin, window) {
             Ok(controller) => {
                 state.controller = Some(controller);
@@ -189,10 +200,10 @@ impl CongestionControl for PythonControl {
 
     fn sent(&self, window: &mut Window, state: &mut Controlled, sequence: u32, now: Time) {
         state.now = now;
-        if self.hooks.reads_delivery {
-            state.deliveries.note(sequence, window.cwnd, now);
-        } else if self.hooks.reads_delay {
-            state.departures.note(sequence, now);
+        match &mut state.kept {
+            Kept::Deliveries(deliveries) => deliveries.note(sequence, window.cwnd, now),
+            Kept::Departures(departures) => departures.note(sequence, now),
+            Kept::Nothing => {}
         }
         self.call(state, self.hooks.sent, |flow| flow.sent(window, sequence, now));
     }
@@ -214,7 +225,7 @@ impl CongestionControl for PythonControl {
 
     fn acked(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
         state.now = acked.now;
-        let delivery = self.deliveries(state, acked);
+        let delivery = PythonControl::deliveries(state, acked);
         let called =
             self.call(state, self.hooks.acked, |flow| flow.acked(window, acked, &delivery));
         if !called && acked.cumulative > 0 {
@@ -224,7 +235,7 @@ impl CongestionControl for PythonControl {
 
     fn recovering(&self, window: &mut Window, state: &mut Controlled, acked: &Acked) {
         state.now = acked.now;
-        let delivery = self.deliveries(state, acked);
+        let delivery = PythonControl::deliveries(state, acked);
         let has = self.hooks.recovering;
         self.call(state, has, |flow| flow.recovering(window, acked, &delivery));
     }

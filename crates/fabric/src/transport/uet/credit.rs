@@ -79,8 +79,8 @@ impl Giver {
         }
     }
 
-    /// Takes in that the sender of `flow` wants credit up to `target`, which it said in a packet that came
-    /// whole or `trimmed`.
+    /// Takes in that the sender of `flow` wants credit up to `target`. With `must` the flow gets a turn even
+    /// where it asked for as much before: its packet was trimmed, or it asked without one.
     pub(super) fn want(&mut self, flow: u32, target: u32, must: bool, mut giving: Giving<'_>) {
         let account = &mut giving.accounts[flow as usize];
         let more = target.wrapping_sub(account.wanted) as i32 > 0;

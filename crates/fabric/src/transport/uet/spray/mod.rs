@@ -36,7 +36,7 @@ macro_rules! spraying {
                 }
             }
 
-            /// The entropy value of the next packet, sent at `now`.
+            /// The entropy value of the next packet.
             #[inline]
             pub(super) fn next(&mut self, chance: &mut Light) -> u16 {
                 match self { $(Sprayer::$variant(own) => own.next(chance),)+ }
