@@ -203,9 +203,9 @@ impl Failures {
     }
 
     /// What fails on the link that `port` sends on, if anything does; `chance` says which packets are lost.
-    pub(crate) fn on(&self, port: u32, chance: Stream) -> Option<Fails> {
+    pub(crate) fn on(&self, port: u32, chance: impl FnOnce() -> Stream) -> Option<Fails> {
         let episodes = self.at(port);
-        (!episodes.is_empty()).then(|| Fails { episodes: episodes.into(), chance })
+        (!episodes.is_empty()).then(|| Fails { episodes: episodes.into(), chance: chance() })
     }
 
     /// The episodes of the link that `port` sends on.

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use super::partition::Unit;
-use super::port::{Boundary, Fabric, Links, Port, SwitchMemory, at};
+use super::port::{Boundary, Fabric, Port, SwitchMemory, at};
 use super::routing::Arrivals;
 use super::scenario::{Scenario, ScriptedLoss};
 use crate::hosts::HostPort;
@@ -126,7 +126,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     }
 
     /// Notes which flows are over at `host`: those that arrived there whole, and those whose sender it is and
-    /// has just learnt of their arrival. Starts the flows that waited for them. `arrivals` is what still arrives in the window that ends at `ends`.
+    /// has just learnt of their arrival. Starts the flows that waited for them. `arrivals` is what still
+    /// arrives in the window that ends at `ends`.
     #[cold]
     fn follow(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
         let (fabric, now) = (&mut self.fabric, self.outbox.now);
@@ -221,21 +222,6 @@ impl<B: Boundary> Fabric<'_, B> {
     }
 }
 
-impl<B: Boundary> Links<B> {
-    /// Puts a packet of a host on its link, after the time that the host takes for it.
-    #[inline(always)]
-    pub(super) fn launch_from_host<D, S>(
-        &mut self,
-        port: &mut Port<D, S>,
-        nic: &mut Nic,
-        (now, size): (Time, u16),
-        arena: &mut PacketArena,
-        packet: impl FnOnce(&PacketArena) -> Packet,
-    ) {
-        self.launch_from(port, (now, size), arena, |at| nic.arrival(at), packet);
-    }
-}
-
 /// Whether a data packet of `flow` is one that is lost by script, this time.
 #[inline(always)]
 fn is_lost(losses: &mut [ScriptedLoss], flow: u32, sequence: u32) -> bool {
@@ -252,6 +238,33 @@ const LEFT: u64 = 1;
 /// Packets that such a flow may send, as with the fair queueing of Linux (`quantum` of tc-fq(8)).
 const QUANTUM: usize = 2;
 
+/// When a host with backpressure asks its flows, by what is before its link.
+struct Room {
+    /// As many packets may go as there are limits above the time that the link needs for what it has.
+    limits: [Span; 3],
+    /// What may be before the link when a flow that is held is resumed, and the packets that it may
+    /// then send.
+    left: Span,
+    quantum: usize,
+}
+
+impl Room {
+    /// Of a host that asks as `asked` and whose link takes `full` for a full packet.
+    fn new(asked: Asked, full: Span) -> Room {
+        let limit = |packets| full * packets + Span::from_ps(1);
+        match asked {
+            Asked::Ahead => Room {
+                limits: [limit(LEFT + 1), limit(1), limit(0)],
+                left: full * LEFT,
+                quantum: QUANTUM,
+            },
+            Asked::AtTheLink => {
+                Room { limits: [limit(0), Span::ZERO, Span::ZERO], left: Span::ZERO, quantum: 1 }
+            }
+        }
+    }
+}
+
 /// A host's network interface: delays each packet by a random time, and says which flow may send when
 /// the link is busy. It works on several packets at a time, so that the delay of one does not keep the
 /// link from others.
@@ -261,10 +274,8 @@ pub(super) struct Nic {
     chance: Light,
     /// When its last packet arrives at the other end.
     last: Time,
-    /// Transmission time of a full packet; none without backpressure.
-    full: Option<Span>,
-    /// When it asks flows.
-    asked: Asked,
+    /// None without backpressure.
+    room: Option<Room>,
     /// When the link has sent all that it was given, as transports see it.
     busy_until: Time,
     /// When the link can take a packet of a flow that is held; never where none is.
@@ -277,12 +288,15 @@ impl Nic {
     /// The interface of host number `host`.
     pub(super) fn new(scenario: &Scenario, host: usize, asked: Asked) -> Nic {
         let full = scenario.network.links[host].spec.rate.span(scenario.largest.into());
+        let delay = scenario.overhead(host);
+        // Where nothing is delayed, what is drawn does not matter, and hosts are many.
+        let entity = if delay == Span::ZERO { 0 } else { host as u64 };
+        let backpressure = scenario.hosts.port == HostPort::Backpressure;
         Nic {
-            times: scenario.overhead(host).ps() + 1,
-            chance: Light::new(scenario.streams.stream("overhead", host as u64)),
+            times: delay.ps() + 1,
+            chance: Light::new(scenario.streams.stream("overhead", entity)),
             last: Time::ZERO,
-            full: (scenario.hosts.port == HostPort::Backpressure).then_some(full),
-            asked,
+            room: backpressure.then(|| Room::new(asked, full)),
             busy_until: Time::ZERO,
             resumes: Time::NEVER,
             held: VecDeque::new(),
@@ -301,28 +315,23 @@ impl Nic {
     /// Packets that a flow which is not being resumed may send at `now`.
     #[inline(always)]
     pub(super) fn capacity(&self, now: Time) -> usize {
-        let Some(full) = self.full else { return usize::MAX };
-        let ahead = Span::from_ps(self.busy_until.ps().saturating_sub(now.ps()));
-        let fits = |packets| usize::from(ahead <= full * packets);
-        match self.asked {
-            _ if self.resumes != Time::NEVER => 0,
-            Asked::Ahead => fits(0) + fits(1) + fits(LEFT + 1),
-            Asked::AtTheLink => fits(0),
+        let Some(room) = &self.room else { return usize::MAX };
+        if self.resumes != Time::NEVER {
+            return 0;
         }
+        let ahead = Span::from_ps(self.busy_until.ps().saturating_sub(now.ps()));
+        room.limits.iter().map(|&limit| usize::from(ahead < limit)).sum()
     }
 
     /// Packets that a flow may send which is being resumed.
     pub(super) fn quantum(&self) -> usize {
-        match self.asked {
-            Asked::Ahead => QUANTUM,
-            Asked::AtTheLink => 1,
-        }
+        self.room.as_ref().map_or(usize::MAX, |room| room.quantum)
     }
 
     /// Counts a packet that the link was given at `now`, whose transmission takes `span`.
     #[inline(always)]
     pub(super) fn given(&mut self, now: Time, span: Span) {
-        if self.full.is_none() {
+        if self.room.is_none() {
             return;
         }
         self.busy_until = self.busy_until.max(now) + span;
@@ -359,11 +368,8 @@ impl Nic {
     /// When few enough packets are before the link for one more, at `now` or later.
     #[inline(always)]
     fn has_room(&self, now: Time) -> Time {
-        let ahead = match (self.full, self.asked) {
-            (Some(full), Asked::Ahead) => full * LEFT,
-            _ => Span::ZERO,
-        };
-        now.max(Time::from_ps(self.busy_until.ps().saturating_sub(ahead.ps())))
+        let left = self.room.as_ref().map_or(Span::ZERO, |room| room.left);
+        now.max(Time::from_ps(self.busy_until.ps().saturating_sub(left.ps())))
     }
 }
 

@@ -309,6 +309,12 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             self.fabric.arrivals.in_order(units);
         }
         for nth in 0..self.fabric.arrivals.count() {
+            // Behind the last one is any unit, or none.
+            let next = block.unit(self.fabric.arrivals.touched(nth + 1));
+            let leaves = self.ports.get(next.place).and_then(|port| port.queue.leaves_next());
+            if let Some(id) = leaves {
+                self.fabric.arena.fetch(id);
+            }
             S::visit(self, block.unit(self.fabric.arrivals.touched(nth)));
         }
         S::all_came(self);

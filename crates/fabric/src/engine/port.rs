@@ -2,6 +2,7 @@
 //! are merged in one loop; and a packet on its way from one port to the next.
 
 use super::Engine;
+use super::host::Nic;
 use super::partition::{Block, BlockId, Layout, Unit};
 use super::routing::{Arrivals, Routing};
 use super::scenario::{PacketCounts, Scenario};
@@ -106,17 +107,9 @@ impl LinkTimings {
         }
     }
 
-    /// Transmission time of `size` bytes on the link of `timing`, and time until the other end may send
-    /// them on, or has them; none for a link with a [`SlowTiming`].
-    #[inline(always)]
-    fn times(timing: &LinkTiming, size: u16) -> Option<(Span, Span)> {
-        let span = Span::from_ps(u64::from(size) * u64::from(timing.byte_ps));
-        (timing.byte_ps != 0).then(|| (span, span + timing.delay))
-    }
-
     /// Transmission time of a packet of `size` bytes that the link of `timing`, which has a [`SlowTiming`],
-    /// takes at `now`; and like in [`LinkTimings::times`] when the other end has it, if it is not lost.
-    fn fate(&mut self, timing: &LinkTiming, size: u16, now: Time) -> (Span, Option<Span>) {
+    /// takes at `now`; and the time until the other end has it, if it is not lost.
+    fn fate(&mut self, timing: LinkTiming, size: u16, now: Time) -> (Span, Option<Span>) {
         let SlowTiming { exact, fails } = &mut self.timings[timing.timing as usize];
         let (whole, crossing) = (exact.span(size), exact.crossing(size));
         let Some(fails) = fails else { return (whole, Some(crossing)) };
@@ -124,6 +117,16 @@ impl LinkTimings {
             None => (whole, None),
             Some(span) => (span, Some(crossing + (span - whole))),
         }
+    }
+}
+
+impl LinkTiming {
+    /// Transmission time of `size` bytes, and time until the other end may send them on, or has them; none
+    /// for a link with a [`SlowTiming`].
+    #[inline(always)]
+    fn times(self, size: u16) -> Option<(Span, Span)> {
+        let span = Span::from_ps(u64::from(size) * u64::from(self.byte_ps));
+        (self.byte_ps != 0).then(|| (span, span + self.delay))
     }
 }
 
@@ -232,44 +235,56 @@ impl<B: Boundary> Links<B> {
         id: PacketId,
         arena: &mut PacketArena,
     ) {
-        let size = arena.known(id).size;
-        self.launch_from(port, (now, size), arena, |at| at, |arena| *arena.known(id));
-    }
-
-    /// Puts a packet of `size` bytes on the link at `now`. `arrival` says when what would be there at a time
-    /// arrives.
-    #[inline(always)]
-    pub(super) fn launch_from<D, S>(
-        &mut self,
-        port: &mut Port<D, S>,
-        (now, size): (Time, u16),
-        arena: &mut PacketArena,
-        arrival: impl FnOnce(Time) -> Time,
-        packet: impl FnOnce(&PacketArena) -> Packet,
-    ) {
-        match LinkTimings::times(&port.timing, size) {
+        match port.timing.times(arena.known(id).size) {
             Some((span, crossing)) => {
-                self.launch_for(port, now, (span, arrival(now + crossing)), arena, packet);
+                let read = |arena: &PacketArena| *arena.known(id);
+                self.launch_for(port, now, (span, now + crossing), arena, read);
             }
-            None => self.launch_slowly(port, (now, size), arena, arrival, packet),
+            None => {
+                let packet = *arena.known(id);
+                self.launch_slowly(port, None, now, &packet, arena);
+            }
         }
     }
 
-    /// Does the same where that takes a division or the packet may be lost. A separate function keeps the
-    /// common case short enough to be inlined.
+    /// Sends a packet of `size` bytes of a host at `now`, after the time that the host takes for it.
+    #[inline(always)]
+    pub(super) fn launch_from_host<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        nic: &mut Nic,
+        (now, size): (Time, u16),
+        arena: &mut PacketArena,
+        packet: impl FnOnce(&PacketArena) -> Packet,
+    ) {
+        match port.timing.times(size) {
+            Some((span, crossing)) => {
+                self.launch_for(port, now, (span, nic.arrival(now + crossing)), arena, packet);
+            }
+            None => {
+                let packet = packet(arena);
+                self.launch_slowly(port, Some(nic), now, &packet, arena);
+            }
+        }
+    }
+
+    /// Sends `packet` at `now`, of a host where there is its `nic`, over a link whose times take a division or
+    /// that may lose it. A separate function keeps the common case short enough to be inlined.
     #[cold]
     #[inline(never)]
     fn launch_slowly<D, S>(
         &mut self,
         port: &mut Port<D, S>,
-        (now, size): (Time, u16),
+        nic: Option<&mut Nic>,
+        now: Time,
+        packet: &Packet,
         arena: &mut PacketArena,
-        arrival: impl FnOnce(Time) -> Time,
-        packet: impl FnOnce(&PacketArena) -> Packet,
     ) {
-        let (span, crossing) = self.timings.fate(&port.timing, size, now);
+        let (span, crossing) = self.timings.fate(port.timing, packet.size, now);
         if let Some(crossing) = crossing {
-            self.launch_for(port, now, (span, arrival(now + crossing)), arena, packet);
+            let soonest = now + crossing;
+            let at = nic.map_or(soonest, |nic| nic.arrival(soonest));
+            self.launch_for(port, now, (span, at), arena, |_| *packet);
             return;
         }
         port.free = now + span;

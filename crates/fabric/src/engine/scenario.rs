@@ -91,7 +91,7 @@ impl Scenario {
 
     /// What fails on the link of `port`, if anything does.
     pub(super) fn fails(&self, port: u32) -> Option<Fails> {
-        self.failures.on(port, self.streams.stream("losses", port.into()))
+        self.failures.on(port, || self.streams.stream("losses", port.into()))
     }
 
     /// Length of a window.

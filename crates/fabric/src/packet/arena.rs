@@ -383,6 +383,19 @@ impl PacketArena {
         (start..).map(PacketId).zip(&mut self.packets[start as usize..end as usize])
     }
 
+    /// Has the processor fetch the packet at `id`, where it can, while other work goes on.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, id: PacketId) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a hint reads nothing, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(self.known(id)).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = id;
+    }
+
     /// The packet at `id`, a place of this arena: like the index operator, without a check.
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {

@@ -67,6 +67,12 @@ impl Fifo {
         id
     }
 
+    /// The first packet.
+    #[inline]
+    pub(super) fn first(&self) -> Option<PacketId> {
+        (self.head != NIL).then_some(self.head)
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.head == NIL

@@ -300,6 +300,14 @@ pub trait Queue {
         None
     }
 
+    /// The packet that leaves next, where most have waited for so long that it pays to fetch it into the
+    /// cache before the port is visited.
+    #[doc(hidden)]
+    #[inline]
+    fn leaves_next(&self) -> Option<PacketId> {
+        None
+    }
+
     /// Whether packets are sent on arrival, by `line_up`, instead of being kept; see [`FifoAhead`],
     /// whose ports alone have these three.
     #[doc(hidden)]

@@ -223,6 +223,11 @@ impl Queue for TrimMarkPort {
         self.data.is_empty() && self.headers.is_empty()
     }
 
+    #[inline]
+    fn leaves_next(&self) -> Option<PacketId> {
+        self.data.first()
+    }
+
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         let mut waiting = self.headers.waiting(arena);
         waiting.extend(self.data.waiting(arena));

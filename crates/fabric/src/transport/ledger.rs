@@ -43,17 +43,36 @@ impl<R: Copy> Ledger<R> {
     /// Record `number`; none where it was forgotten.
     #[inline]
     pub(super) fn read(&self, number: u32) -> Option<R> {
-        let records = self.records();
-        records.list.get(number.wrapping_sub(records.first) as usize).copied()
+        self.records().get(number)
     }
 
     /// Forgets records from the first on, as long as they are `over`.
     #[inline]
     pub(super) fn forget(&self, over: impl Fn(u32, &R) -> bool) {
+        self.records().forget(over);
+    }
+
+    /// Reads a record, and then forgets.
+    #[inline]
+    pub(super) fn take(&self, number: u32, over: impl Fn(u32, &R) -> bool) -> Option<R> {
         let mut records = self.records();
-        while records.list.front().is_some_and(|record| over(records.first, record)) {
-            records.list.pop_front();
-            records.first = records.first.wrapping_add(1);
+        let record = records.get(number);
+        records.forget(over);
+        record
+    }
+}
+
+impl<R: Copy> Records<R> {
+    #[inline]
+    fn get(&self, number: u32) -> Option<R> {
+        self.list.get(number.wrapping_sub(self.first) as usize).copied()
+    }
+
+    #[inline]
+    fn forget(&mut self, over: impl Fn(u32, &R) -> bool) {
+        while self.list.front().is_some_and(|record| over(self.first, record)) {
+            self.list.pop_front();
+            self.first = self.first.wrapping_add(1);
         }
     }
 }
@@ -71,7 +90,7 @@ mod tests {
         ledger.forget(|number, &record| number < 4 && record < 20);
         assert_eq!([1, 2, 3].map(|number| ledger.read(number)), [None, Some(20), Some(30)]);
         assert_eq!(ledger.write(50), 5);
-        ledger.forget(|_, _| true);
+        assert_eq!(ledger.take(4, |_, _| true), Some(40));
         assert_eq!((ledger.write(60), ledger.read(6), ledger.read(5)), (6, Some(60), None));
     }
 }

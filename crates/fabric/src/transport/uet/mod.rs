@@ -14,6 +14,7 @@ pub use spray::{Bitmap, Mixed, Oblivious, Reps, Spraying};
 
 use super::ledger::Ledger;
 use super::{Asked, End, Outbox, Setup, Tally, Transport, Wake, check_timer};
+use crate::flow::Flow;
 use crate::packet::{CE, Kind, Packet, TRANSPORT_MARKS, TRIMMED, TRIMMED_AT_LAST};
 use credit::{Account, Giver, Giving, QUANTUM, Seen, Throttle};
 use nscc::Rules;
@@ -171,11 +172,6 @@ pub struct Exchange {
     answers: Ledger<Answer>,
 }
 
-impl Exchange {
-    /// So many ACKs later what an ACK says is forgotten. One that comes later says nothing.
-    const KEPT: u32 = 256;
-}
-
 /// What a packet of data is: its place in the flow, and the credit that its sender wants in all.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -213,7 +209,7 @@ impl UetRunning {
         let place = |rate: &Rate| rates.binary_search(rate).expect("a rate of the list") as u16;
         let of_host: Vec<u16> = setup.nic.iter().map(place).collect();
         let streams = setup.streams;
-        let sender = |(number, flow): (u64, &crate::flow::Flow)| {
+        let sender = |(number, flow): (u64, &Flow)| {
             let rules = &rules[usize::from(of_host[usize::from(flow.from)])];
             Sender::new(rules, Light::new(streams.stream("entropy", number)))
         };
@@ -226,6 +222,7 @@ impl UetRunning {
             let throttle = is_held_back.then(|| Throttle::new(ratio, rules.round_trip, chance()));
             Giver::new(rules.rate, throttle)
         };
+        let receiver = |flow: &Flow| Receiver::new(setup.packets.count(flow.bytes));
         let count = setup.flows.len();
         let credited = if parts.credit { count } else { 0 };
         let givers = if parts.credit { setup.nic.len() } else { 0 };
@@ -233,7 +230,7 @@ impl UetRunning {
             uet: uet.clone(),
             senders: (0..).zip(&*setup.flows).map(sender).collect(),
             held: vec![0; setup.nic.len()],
-            receivers: vec![Receiver::default(); count],
+            receivers: setup.flows.iter().map(receiver).collect(),
             accounts: vec![Account::default(); credited],
             givers: (0..givers as u16).map(giver).collect(),
             rules,
@@ -263,10 +260,7 @@ impl UetRunning {
         let ends = &setup.flows[flow as usize];
         let rules = &self.rules[usize::from(self.of_host[usize::from(ends.from)])];
         let receivers = &self.receivers;
-        let is_done = |flow: u32| {
-            let count = setup.packets.count(setup.flows[flow as usize].bytes);
-            receivers[flow as usize].arrived == count
-        };
+        let is_done = |flow: u32| receivers[flow as usize].is_done();
         let giving = Giving {
             accounts: &mut self.accounts,
             setup,
@@ -302,7 +296,7 @@ impl UetRunning {
             },
             false => (packet.sequence, None),
         };
-        let was_there = receiver.has(sequence);
+        let before = receiver.left;
         let answer = match trimmed {
             true => Some(receiver.trimmed(packet, sequence, &self.setup)),
             false => {
@@ -316,17 +310,16 @@ impl UetRunning {
             let next = receiver.next;
             exchange.sent.forget(|_, sent| sent.sequence < next);
         }
-        if !trimmed && !was_there {
-            let count = self.setup.packets.count(self.setup.flows[flow as usize].bytes);
-            if receiver.arrived == count {
-                outbox.arrived.push(flow);
-            }
+        if receiver.left < before && receiver.is_done() {
+            outbox.arrived.push(flow);
         }
+        // What is left of a packet that is there already is acknowledged.
+        let is_known = trimmed && matches!(answer, Some((_, Some(_))));
         if let Some((ack, answer)) = answer {
             let number = answer.map_or(ack.sequence, |answer| exchange.answers.write(answer));
             outbox.packets.push(Packet { sequence: number, ..ack });
         }
-        if let Some(target) = target.filter(|_| !(trimmed && was_there)) {
+        if let Some(target) = target.filter(|_| !is_known) {
             self.give(flow, outbox, |giver, giving| giver.want(flow, target, trimmed, giving));
         }
     }
@@ -409,6 +402,6 @@ impl Transport for UetRunning {
         let bytes = self.setup.flows[flow as usize].bytes;
         let end = self.setup.packets.count(bytes);
         let last = receiver.has(end - 1);
-        self.setup.packets.carried(bytes, receiver.arrived, last)
+        self.setup.packets.carried(bytes, end - receiver.left, last)
     }
 }

@@ -14,6 +14,9 @@ const SHORT_DELAY: Span = Span::from_us(1);
 /// Bytes after which a receiver acknowledges, where windows are larger.
 const ACK_EVERY: u64 = 16_384;
 
+/// ACKs that are kept at least.
+const LEAST_ANSWERS: u64 = 64;
+
 /// How long a packet may go unanswered, the time for six full queues aside.
 const LEAST_PATIENCE: Span = Span::from_us(15);
 
@@ -32,6 +35,9 @@ pub(super) struct Rules {
     pub(super) rto: Span,
     /// Bytes after which a receiver acknowledges.
     pub(super) ack_every: u64,
+    /// So many ACKs later what an ACK says is forgotten, and one that comes later says nothing: as many
+    /// as packets may be under way.
+    pub(super) answers: u32,
     target: Span,
     /// Bytes per acknowledged byte and picosecond below the target.
     proportional: f64,
@@ -75,6 +81,7 @@ impl Rules {
             first: uet.initial_window.map_or(most, |bytes| (bytes.0 as i64).max(full as i64)),
             rto: uet.rto.unwrap_or(LEAST_PATIENCE + queue * 6),
             ack_every: uet.ack_every.map_or(ACK_EVERY.min(quarter), |bytes| bytes.0),
+            answers: (most as u64 / full).max(LEAST_ANSWERS) as u32,
             target,
             proportional: 4.0 * payload * scale * by_target / target.ps() as f64,
             fair: 5.0 * payload * scale,

@@ -15,30 +15,42 @@ pub(super) struct Answer {
     /// Of 64 packets from `base` on, which have arrived: the first in the lowest bit.
     pub(super) base: u32,
     pub(super) bitmap: u64,
-    /// Bytes on the wire of all packets that have arrived, each counted once.
-    pub(super) received: u64,
+    /// Bytes on the wire of all packets that have arrived, each counted once, modulo 2^32.
+    pub(super) received: u32,
 }
 
 /// The receiving end of one flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receiver {
-    /// Different packets that have arrived.
-    pub(super) arrived: u32,
+    /// Packets that have not arrived.
+    pub(super) left: u32,
     /// First packet still missing, and what has arrived from there on.
     pub(super) next: u32,
     pub(super) board: Scoreboard,
-    /// Bytes on the wire of what has arrived.
-    received: u64,
+    /// Bytes on the wire of what has arrived, modulo 2^32.
+    received: u32,
     /// Bytes since the last ACK.
     since: u64,
     /// Whether the sender asked for an ACK when no packet is missing before those that have come.
     asked: bool,
+    /// Whether anything has come.
+    has_begun: bool,
 }
 
 /// Packets that the bitmap of an ACK reaches below the packet that caused it.
 const BELOW: u32 = 63;
 
 impl Receiver {
+    /// For a flow of `count` packets.
+    pub(super) fn new(count: u32) -> Receiver {
+        Receiver { left: count, ..Receiver::default() }
+    }
+
+    /// Whether all packets have arrived.
+    pub(super) fn is_done(&self) -> bool {
+        self.left == 0
+    }
+
     /// Whether packet `sequence` has arrived.
     pub(super) fn has(&self, sequence: u32) -> bool {
         sequence < self.next || self.board.contains(sequence)
@@ -53,18 +65,18 @@ impl Receiver {
         setup: &Setup,
     ) -> Option<(Packet, Answer)> {
         let marked = packet.marks & CE != 0;
-        let size = u64::from(packet.size);
-        self.since += size;
+        self.since += u64::from(packet.size);
         if self.has(sequence) {
             let wide = !marked;
             return Some(self.acknowledge(packet, sequence, wide, setup));
         }
         let requested = packet.marks & ACK_REQUESTED != 0;
-        let mut due = marked || requested || self.received == 0;
-        self.received += size;
+        let mut due = marked || requested || !self.has_begun;
+        self.has_begun = true;
+        self.received = self.received.wrapping_add(packet.size.into());
         self.asked |= requested;
         let in_order = sequence == self.next;
-        self.arrived += 1;
+        self.left -= 1;
         self.board.insert(sequence);
         self.next = self.board.first_missing(self.next);
         self.board.advance(self.next);

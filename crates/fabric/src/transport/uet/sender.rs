@@ -47,16 +47,18 @@ pub(super) struct Sender {
     /// First packet that is not known to have arrived, and what is known of those from there on.
     first: u32,
     records: VecDeque<Record>,
-    /// Packets in the order in which they were sent, and when; also some that are no longer under way.
-    order: VecDeque<(Time, u32)>,
+    /// Of the packets that were sent once, the first that may be under way.
+    oldest: u32,
+    /// Packets that were sent again, in that order, and when; also some that are no longer under way.
+    resent: VecDeque<(Time, u32)>,
     /// Packets to be sent again, the lowest first; also some that have arrived since.
     again: BinaryHeap<Reverse<u32>>,
     /// Bytes on the wire: of packets that were never sent, of those to be sent again, and under way.
     backlog: i64,
     waiting: i64,
     flight: i64,
-    /// Bytes that the receiver has told it has.
-    received: u64,
+    /// Bytes that the receiver has told it has, modulo 2^32.
+    received: u32,
     /// The last ACK that was read.
     answers: u32,
     pub(super) window: Window,
@@ -87,7 +89,8 @@ impl Sender {
             end: 0,
             first: 0,
             records: VecDeque::new(),
-            order: VecDeque::new(),
+            oldest: 0,
+            resent: VecDeque::new(),
             again: BinaryHeap::new(),
             backlog: 0,
             waiting: 0,
@@ -128,14 +131,24 @@ impl Sender {
         self.tally.longest_timeout = Span::ZERO;
     }
 
-    /// Drops the first of the packets by time that are no longer under way since then.
-    fn forget_old(&mut self) {
-        while let Some(&(at, sequence)) = self.order.front() {
+    /// The packet that is under way for longest, and when it was sent.
+    fn longest_under_way(&mut self) -> Option<(Time, u32)> {
+        self.oldest = self.oldest.max(self.first);
+        let is_it = |record: &Record| record.fate == Fate::UnderWay && record.again == 0;
+        let rest = self.records.range((self.oldest - self.first) as usize..);
+        self.oldest += rest.take_while(|record| !is_it(record)).count() as u32;
+        while let Some(&(at, sequence)) = self.resent.front() {
             let record = self.record(sequence);
             if record.is_some_and(|record| record.fate == Fate::UnderWay && record.at == at) {
                 break;
             }
-            self.order.pop_front();
+            self.resent.pop_front();
+        }
+        let (oldest, resent) = (self.oldest, self.resent.front().copied());
+        let once = self.record(oldest).map(|record| (record.at, oldest));
+        match (once, resent) {
+            (Some(once), Some(resent)) if once.0 < resent.0 => Some(once),
+            (once, resent) => resent.or(once),
         }
     }
 }
@@ -183,18 +196,18 @@ impl Acting<'_> {
 
     /// Takes in the ACK `packet`.
     pub(super) fn acknowledged(&mut self, packet: &Packet) {
-        let Some(answer) = self.exchange.answers.read(packet.sequence) else { return };
         let sender = &mut *self.sender;
         sender.answers = sender.answers.max(packet.sequence);
-        let until = sender.answers.saturating_sub(Exchange::KEPT);
-        self.exchange.answers.forget(|number, _| number < until);
+        let until = sender.answers.saturating_sub(self.rules.answers);
+        let answer = self.exchange.answers.take(packet.sequence, |number, _| number < until);
+        let Some(answer) = answer else { return };
         if sender.is_done() {
             return;
         }
         sender.active = self.outbox.now;
-        let newly = answer.received.saturating_sub(sender.received);
-        sender.received += newly;
-        let newly = newly as i64;
+        // An ACK that was overtaken tells of fewer.
+        let newly = i64::from(answer.received.wrapping_sub(sender.received) as i32).max(0);
+        sender.received = sender.received.wrapping_add(newly as u32);
         sender.flight -= newly;
         sender.window.count(newly);
         let marked = packet.marks & MARKED != 0;
@@ -321,8 +334,8 @@ impl Acting<'_> {
         if self.sender.is_done() || self.due() > at {
             return;
         }
-        match self.sender.order.front() {
-            Some(&(_, sequence)) => self.timed_out(sequence),
+        match self.sender.longest_under_way() {
+            Some((_, sequence)) => self.timed_out(sequence),
             // It waits for its window or credit, and what would open it was lost.
             None => self.ask(),
         }
@@ -384,7 +397,7 @@ impl Acting<'_> {
         let sender = &mut *self.sender;
         sender.speculates = false;
         sender.sprayer = None;
-        (sender.records, sender.order) = Default::default();
+        (sender.records, sender.resent) = Default::default();
         sender.again = BinaryHeap::new();
         self.exchange.answers.forget(|_, _| true);
         self.outbox.finished.push(self.flow);
@@ -467,11 +480,11 @@ impl Acting<'_> {
         let sprayer = sender.sprayer.as_mut().expect("a flow that has begun has one");
         let entropy = sprayer.next(&mut sender.chance);
         sender.active = now;
-        sender.order.push_back((now, sequence));
         let sent = |again| Record { at: now, entropy, again, fate: Fate::UnderWay };
         if is_new {
             sender.records.push_back(sent(0));
         } else {
+            sender.resent.push_back((now, sequence));
             let record = sender.record(sequence).expect("it was sent before");
             *record = sent(record.again.saturating_add(1));
         }
@@ -517,18 +530,25 @@ impl Acting<'_> {
     /// happened for much longer.
     fn due(&mut self) -> Time {
         let sender = &mut *self.sender;
-        sender.forget_old();
-        match sender.order.front() {
-            Some(&(at, _)) => at + self.rules.rto,
+        match sender.longest_under_way() {
+            Some((at, _)) => at + self.rules.rto,
             None => sender.active + self.rules.rto.saturating_mul(TURNS),
         }
     }
 
     /// Sets a wake-up if none is set that comes early enough.
+    #[inline]
     pub(super) fn arm(&mut self) {
-        if self.sender.is_done() {
+        // What is set comes early enough for all that was under way before, and so for what is sent now.
+        let latest = self.outbox.now + self.rules.rto;
+        if self.sender.is_done() || self.sender.wake.is_some_and(|set| set <= latest) {
             return;
         }
+        self.set_wake();
+    }
+
+    #[inline(never)]
+    fn set_wake(&mut self) {
         let at = self.due().max(self.outbox.now);
         if self.sender.wake.is_none_or(|set| at < set) {
             self.sender.wake = Some(at);
