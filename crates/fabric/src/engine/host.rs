@@ -357,10 +357,11 @@ impl Nic {
     pub(super) fn resume(&mut self, now: Time, urgency: impl Fn(u32) -> Option<u32>) -> u32 {
         let one = self.held.len() == 1 || urgency(self.held[0]).is_none();
         let most = |held: &VecDeque<u32>| (0..held.len()).min_by_key(|place| urgency(held[*place]));
-        let place = if one { Some(0) } else { most(&self.held) };
-        let flow = place
-            .and_then(|place| self.held.remove(place))
-            .expect("a host that is asked holds a flow");
+        let flow = match one {
+            true => self.held.pop_front(),
+            false => most(&self.held).and_then(|place| self.held.remove(place)),
+        };
+        let flow = flow.expect("a host that is asked holds a flow");
         self.resumes = if self.held.is_empty() { Time::NEVER } else { self.has_room(now) };
         flow
     }

@@ -207,6 +207,9 @@ impl Queue for TrimMarkPort {
             return Some(self.headers.pop(arena));
         }
         let id = self.data.pop(arena);
+        if let Some(next) = self.data.first() {
+            arena.fetch(next);
+        }
         let packet = arena.known_mut(id);
         self.leaving = packet.size.into();
         self.mark(packet);

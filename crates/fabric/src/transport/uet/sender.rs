@@ -317,9 +317,9 @@ impl Acting<'_> {
     /// Goes on as the host's link is free.
     pub(super) fn resume(&mut self) {
         self.sender.held = false;
-        if self.may_send() {
+        if let Some(sequence) = self.may_send() {
             self.outbox.capacity -= 1;
-            self.send();
+            self.send(sequence);
         }
         *self.held -= 1;
         self.send_what_may_go();
@@ -437,18 +437,21 @@ impl Acting<'_> {
         (sender.next < sender.end).then_some(sender.next)
     }
 
-    /// Whether window and credit allow another packet, and there is one.
-    fn may_send(&mut self) -> bool {
+    /// The packet that goes next, if window and credit allow it.
+    #[inline]
+    fn may_send(&mut self) -> Option<u32> {
         let Parts { window, credit } = self.parts();
-        let Some(sequence) = self.next() else { return false };
+        let sequence = self.next()?;
         let has_room = || self.sender.flight + self.size(sequence) <= self.sender.window.size;
-        (!credit || self.sender.credit > 0) && (!window || has_room())
+        ((!credit || self.sender.credit > 0) && (!window || has_room())).then_some(sequence)
     }
 
     /// Sends packets as window, credit and link allow; waits for the link where it alone does not.
     #[inline]
     fn send_what_may_go(&mut self) {
-        while !self.sender.held && self.may_send() {
+        while !self.sender.held
+            && let Some(sequence) = self.may_send()
+        {
             if self.outbox.capacity == 0 {
                 self.sender.held = true;
                 self.outbox.held = true;
@@ -456,13 +459,12 @@ impl Acting<'_> {
                 return;
             }
             self.outbox.capacity -= 1;
-            self.send();
+            self.send(sequence);
         }
     }
 
-    /// Sends the packet that goes next.
-    fn send(&mut self) {
-        let Some(sequence) = self.next() else { return };
+    /// Sends packet `sequence`, which goes next.
+    fn send(&mut self, sequence: u32) {
         let (size, now) = (self.size(sequence), self.outbox.now);
         let Parts { window, credit } = self.parts();
         let sender = &mut *self.sender;
