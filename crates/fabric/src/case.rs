@@ -10,7 +10,7 @@ use crate::ideal::{Ideal, service};
 use crate::job::{Averaging, Jobs};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::Builder;
-use crate::rows::{PART_NAMES, Played, TOO_SHORT, report, too_short};
+use crate::rows::{PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, report, too_short, without_route};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, Graph, LinkSpec, Network, Topology};
@@ -303,6 +303,8 @@ impl Ready {
             Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, execution.progress)?,
         };
         let mut report = report(execution.keep, self.played(), &best, &outcome);
+        let words = without_route(&outcome.without_route);
+        report.totals.extend(words.map(|words| (WITHOUT_ROUTE.to_owned(), Value::Text(words))));
         if let Scheme::Packets(scheme) = &self.scheme {
             let ends = match self.completion {
                 Completion::Receiver => &outcome.received,
@@ -405,6 +407,7 @@ impl Ready {
         let (received, acknowledged): (Vec<Time>, Vec<Time>) = ends.unzip();
         let last = acknowledged.iter().filter(|at| **at != Time::NEVER).max();
         Ok(Outcome {
+            without_route: Vec::new(),
             tallies: vec![Tally::default(); flows.len()],
             began: Vec::new(),
             watched: Vec::new(),

@@ -1,5 +1,6 @@
 //! Links that fail: wholly, in part, or now and then a packet.
 
+use crate::convergence::{Convergence, Outage};
 use crate::topology::Network;
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_core::{Span, Stream, Streams, Time, nested, parameters};
@@ -8,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 parameters! {
-    /// Links that fail. Routes do not know: what is sent over a link that is down is lost, and flows have
-    /// the ideal times of the whole fabric.
+    /// Links that fail. What is sent over a link that is down is lost, until routes know and leave it out.
+    /// Flows have the ideal times of the whole fabric.
     pub struct Failure: "failure" {
         /// The links between two neighbours: "2.0 > 1.3", from switch 0 of tier 2 to switch 3 of tier 1,
         /// that way alone, or "2.0 - 1.3", both ways. Tier 0 are the switches with hosts, and a host
@@ -28,6 +29,11 @@ parameters! {
         pub from: Span = Span::ZERO,
         /// When it is over; never by default.
         pub until: Option<Span> = None,
+        /// How long after a link begins to fail routes leave its cable out, and after its end take it in
+        /// again; never by default, as in uet-htsim. Fast hardware takes about a millisecond, and
+        /// routing protocols with default timers take up to a second or more. With 0s hardly any packet is lost.
+        /// A flow that is left without a route for good ends there, unfinished.
+        pub known_after: Option<Span> = None,
     }
 }
 nested!(Failure);
@@ -176,9 +182,13 @@ impl Fails {
     }
 }
 
-/// The episodes of the links that fail, by the ports that send on them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Failures(BTreeMap<u32, Vec<Episode>>);
+/// The links that fail, and how routes learn of it.
+#[derive(Clone, Debug, Default)]
+pub struct Failures {
+    /// The episodes, by the ports that send on the links.
+    episodes: BTreeMap<u32, Vec<Episode>>,
+    convergence: Convergence,
+}
 
 impl Failures {
     /// What `failures` are in `network`; those at random are drawn from `streams`.
@@ -187,7 +197,7 @@ impl Failures {
         network: &Network,
         streams: Streams,
     ) -> Result<Failures, Refusal> {
-        let mut all = Failures::default();
+        let (mut all, mut outages) = (BTreeMap::<u32, Vec<Episode>>::new(), Vec::new());
         for (nth, failure) in (0..).zip(failures) {
             let episode = Episode {
                 from: Time::ZERO + failure.from,
@@ -195,11 +205,17 @@ impl Failures {
                 capacity: failure.capacity,
                 loss: failure.loss,
             };
-            for port in failure.ports(network, streams, nth)? {
-                all.0.entry(port).or_default().push(episode);
+            let ports = failure.ports(network, streams, nth)?;
+            for &port in &ports {
+                all.entry(port).or_default().push(episode);
+            }
+            if let Some(delay) = failure.known_after {
+                let known = |at: Time| if at == Time::NEVER { at } else { at + delay };
+                let known = known(episode.from)..known(episode.until);
+                outages.push(Outage { known, ports });
             }
         }
-        Ok(all)
+        Ok(Failures { episodes: all, convergence: Convergence::of(&outages, network) })
     }
 
     /// What fails on the link that `port` sends on, if anything does; `chance` says which packets are lost.
@@ -210,17 +226,22 @@ impl Failures {
 
     /// The episodes of the link that `port` sends on.
     fn at(&self, port: u32) -> &[Episode] {
-        self.0.get(&port).map_or(&[], Vec::as_slice)
+        self.episodes.get(&port).map_or(&[], Vec::as_slice)
+    }
+
+    /// How routes change.
+    pub(crate) fn convergence(&self) -> &Convergence {
+        &self.convergence
     }
 
     /// Whether nothing fails.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.episodes.is_empty()
     }
 
     /// The ports whose links fail, each with the least share of its speed that it may have, 0 aside.
     pub(crate) fn least(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.0.iter().map(|(&port, episodes)| {
+        self.episodes.iter().map(|(&port, episodes)| {
             let shares = episodes.iter().map(|episode| episode.capacity);
             (port, shares.filter(|&share| share > 0.0).product())
         })

@@ -7,6 +7,7 @@
 //! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
 pub mod case;
+mod convergence;
 pub mod engine;
 pub mod estimate;
 pub mod failure;

@@ -105,6 +105,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             self.outbox.capacity = at(&mut self.nics, host).capacity(now);
         }
         match packet.kind {
+            Kind::START | Kind::WAKE if is_cut(&self.cuts, packet, now) => {}
             Kind::START => self.transport.start(flow, &mut self.outbox),
             Kind::WAKE => self.transport.wake(wake_of(packet), &mut self.outbox),
             Kind::LOOK => {
@@ -229,6 +230,13 @@ fn is_lost(losses: &mut [ScriptedLoss], flow: u32, sequence: u32) -> bool {
     let lost = loss.sequence == sequence && loss.times > 0;
     loss.times -= u32::from(lost);
     lost
+}
+
+/// Whether `note` is for the sender of a flow that has no route any more at `now`, and so is over for it. A
+/// receiver's is carried out: its host may pace what it asks of all flows by it.
+fn is_cut(cuts: &[Time], note: &Packet, now: Time) -> bool {
+    let is_cut = cuts.get(note.flow as usize).is_some_and(|&at| at <= now);
+    is_cut && note.key as u8 != WAKE_RECEIVER
 }
 
 /// Full packets before a link when a flow [ahead](Asked::Ahead) of it is resumed: enough that the link

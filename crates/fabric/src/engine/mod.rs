@@ -125,6 +125,8 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     switches: S,
     transport: T,
     losses: Vec<ScriptedLoss>,
+    /// From when on each flow has no route for good; empty where routes never change.
+    cuts: Vec<Time>,
     received: Vec<Time>,
     acknowledged: Vec<Time>,
     waiting: Waiting,
@@ -207,6 +209,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             switches: S::new(scenario),
             transport,
             losses: scenario.losses.to_vec(),
+            cuts: scenario.cuts(),
             received: vec![Time::NEVER; scenario.flows.len()],
             acknowledged: vec![Time::NEVER; scenario.flows.len()],
             waiting: Waiting::new(&scenario.dependencies),
@@ -254,6 +257,9 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             let numbers = self.fabric.layout.units(self.fabric.links.boundary.side());
             let Engine { samples, nics, ports, fabric, .. } = self;
             samples.look(begins, nics.len(), ports, numbers, &fabric.arena);
+        }
+        if self.fabric.routing.changes() <= begins {
+            self.fabric.routing.change(begins);
         }
         let ends = self.fabric.links.wheel.ends();
         self.until = ends;
@@ -349,8 +355,10 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             busy[unit as usize] = port.busy;
             port_peaks[unit as usize] = port.queue.peak();
         }
+        let without_route = self.scenario.without_route(&self.acknowledged, &self.waiting.began);
         Outcome {
-            ended: self.scenario.ended(&self.acknowledged),
+            ended: self.scenario.ended(&self.acknowledged, &without_route),
+            without_route,
             tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
             delivered: (0..self.acknowledged.len() as u32)
                 .map(|flow| self.transport.received(flow))

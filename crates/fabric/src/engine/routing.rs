@@ -6,9 +6,11 @@
 use super::ones;
 use super::partition::{Block, Layout, MOST_UNITS, Unit};
 use super::scenario::Scenario;
+use crate::convergence::Detour;
 use crate::packet::{LateNotes, NIL, Packet, PacketArena, PacketId, VISIT};
 use crate::path::{self, Balance, Choose, Input, first_turn, salt_of, with_balance};
 use crate::topology::{Exit, Lookup, Routes};
+use sojourn_core::Time;
 use std::ops::Range;
 
 /// The lists of the block that is open, linked through the packets where they lie.
@@ -135,6 +137,8 @@ impl Arrivals {
 /// The switches and interfaces of one side.
 pub(super) struct Routing<'a> {
     routes: &'a Routes,
+    /// The changes of routes to come, by time.
+    detours: &'a [Detour],
     balance: Balance,
     /// All switches of the fabric, of all sides.
     switches: Vec<Switch>,
@@ -180,9 +184,29 @@ impl<'a> Routing<'a> {
         };
         Routing {
             routes: &network.routes,
+            detours: scenario.failures.convergence().detours(),
             balance: scenario.balance,
             switches: (0..).zip(drawn(scenario)).map(switch).collect(),
             interfaces: layout.for_units(side, interface),
+        }
+    }
+
+    /// When routes change next.
+    #[inline]
+    pub(super) fn changes(&self) -> Time {
+        self.detours.first().map_or(Time::NEVER, |detour| detour.from)
+    }
+
+    /// Changes to the routes of a window that begins at `begins`.
+    #[cold]
+    pub(super) fn change(&mut self, begins: Time) {
+        while let [Detour { from, routes, .. }, later @ ..] = self.detours
+            && *from <= begins
+        {
+            (self.routes, self.detours) = (routes, later);
+        }
+        for (number, switch) in self.switches.iter_mut().enumerate() {
+            switch.exit = self.routes.exit(number);
         }
     }
 

@@ -136,13 +136,44 @@ impl Scenario {
         slowest.bytes_in(self.window() * REACH) >= line.longest(self.largest)
     }
 
-    /// End of a run whose flows were `acknowledged` at these times: the last of them, or of watches.
-    pub(super) fn ended(&self, acknowledged: &[Time]) -> Time {
-        let mut finite = acknowledged.iter().zip(&*self.flows);
-        if finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless()) {
+    /// From when on each flow has no route for good; empty where routes never change.
+    pub(super) fn cuts(&self) -> Vec<Time> {
+        self.failures.convergence().cuts(&self.flows)
+    }
+
+    /// When each flow ended unfinished because it, or one that it waits for, had no route for good;
+    /// [`Time::NEVER`] for others, and empty where routes never change. The flows were `acknowledged` and those
+    /// that wait `began` at these times.
+    pub(super) fn without_route(&self, acknowledged: &[Time], began: &[Time]) -> Vec<Time> {
+        let mut ended = self.cuts();
+        for flow in 0..ended.len() {
+            let place = self.dependencies.place(flow as u32);
+            let waits = place.is_some_and(|place| began[place] == Time::NEVER);
+            let parents = self.dependencies.parents(flow as u32).iter();
+            let parent = parents.map(|&parent| ended[parent as usize]).min();
+            ended[flow] = match parent {
+                _ if acknowledged[flow] != Time::NEVER => Time::NEVER,
+                Some(parent) if waits => parent.min(ended[flow]),
+                _ => ended[flow],
+            };
+            // Not before it has come, nor after the end.
+            let began = place.map(|place| began[place]).filter(|&began| began != Time::NEVER);
+            let since = ended[flow].max(began.unwrap_or(self.flows[flow].arrived));
+            ended[flow] = if since > self.horizon { Time::NEVER } else { since };
+        }
+        ended
+    }
+
+    /// End of a run whose flows were `acknowledged` at these times, or ended `without_route`: the last of
+    /// them, or of watches.
+    pub(super) fn ended(&self, acknowledged: &[Time], without_route: &[Time]) -> Time {
+        let cut = without_route.iter().copied().chain(std::iter::repeat(Time::NEVER));
+        let ends = acknowledged.iter().zip(cut).map(|(&at, cut)| at.min(cut));
+        let mut finite = ends.clone().zip(&*self.flows);
+        if finite.any(|(at, flow)| at == Time::NEVER && !flow.is_endless()) {
             return self.horizon;
         }
-        let ends = acknowledged.iter().copied().filter(|at| *at != Time::NEVER);
+        let ends = ends.filter(|at| *at != Time::NEVER);
         let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
         last.unwrap_or(Time::ZERO)
     }
@@ -155,6 +186,9 @@ pub struct Outcome {
     pub received: Vec<Time>,
     /// When the sender of each flow knew that; [`Time::NEVER`] if it never did.
     pub acknowledged: Vec<Time>,
+    /// When each flow ended unfinished because it had no route any more, or one that it waits for;
+    /// [`Time::NEVER`] for others, and empty where routes never change.
+    pub without_route: Vec<Time>,
     /// Resends, time-outs and progress of each flow.
     pub tallies: Vec<Tally>,
     /// When each flow that waits for others began; [`Time::NEVER`] if it never did.
@@ -210,7 +244,8 @@ impl Outcome {
             all.samples.extend(part.samples);
         }
         sampling::in_order(&mut all.samples);
-        all.ended = scenario.ended(&all.acknowledged);
+        all.without_route = scenario.without_route(&all.acknowledged, &all.began);
+        all.ended = scenario.ended(&all.acknowledged, &all.without_route);
         all
     }
 }

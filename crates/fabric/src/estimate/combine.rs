@@ -58,6 +58,7 @@ impl Decomposition {
         let (received, acknowledged): (Vec<Time>, Vec<Time>) = ends.unzip();
         let last = acknowledged.iter().copied().filter(|at| *at != Time::NEVER).max();
         let outcome = Outcome {
+            without_route: Vec::new(),
             tallies: vec![Tally::default(); flows.len()],
             began: Vec::new(),
             watched: Vec::new(),

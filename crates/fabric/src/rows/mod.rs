@@ -4,10 +4,14 @@ mod long_flows;
 mod table;
 mod too_short;
 mod vocabulary;
+mod without_route;
 
 pub(crate) use too_short::too_short;
-pub(crate) use vocabulary::{BUSIEST_LINK, FAILED_ASSUMPTIONS, TOO_SHORT, VOCABULARY};
+pub(crate) use vocabulary::{
+    BUSIEST_LINK, FAILED_ASSUMPTIONS, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
+};
 use vocabulary::{BUSIEST_PORT, RECEIVED};
+pub(crate) use without_route::without_route;
 
 use crate::engine::{Outcome, PacketCounts, Sample};
 use crate::flow::{Completion, Packets};

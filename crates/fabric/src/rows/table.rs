@@ -22,6 +22,8 @@ pub(super) struct Row {
     acknowledged: Time,
     /// When it began to be carried out.
     started: Time,
+    /// Since when it, or a message of it, has no route any more.
+    without_route: Time,
     /// The row of the set of messages that it is, or is a part of.
     set: Option<usize>,
     src: Option<u16>,
@@ -104,6 +106,7 @@ impl Run<'_> {
                 job: Job { bytes, arrived, finished: finished[number], ideal },
                 acknowledged: outcome.acknowledged[number],
                 started,
+                without_route: self.without_route(number),
                 set: owner.set.map(|set| first_set + set as usize),
                 src: Some(flow.from),
                 dst: Some(flow.to),
@@ -121,6 +124,11 @@ impl Run<'_> {
     /// Bytes of flow number `flow` that its receiver had at the end.
     fn received(&self, flow: usize) -> Option<u64> {
         self.outcome.delivered.get(flow).copied()
+    }
+
+    /// Since when flow number `flow` has no route any more; [`Time::NEVER`] where it has one.
+    fn without_route(&self, flow: usize) -> Time {
+        self.outcome.without_route.get(flow).copied().unwrap_or(Time::NEVER)
     }
 
     /// When flow number `flow` began; [`Time::NEVER`] if it waited for others to the end.
@@ -143,7 +151,8 @@ impl Run<'_> {
         let bytes = |member: usize| jobs.flows[member].bytes;
         let last = |ends: &[Time]| own.clone().map(|member| ends[member]).max();
         let any = jobs.members.of(place as u32).first().map(|&member| jobs.flows[member as usize]);
-        let deadlines = members.map(|member| jobs.flows[member].deadline);
+        let deadlines = members.clone().map(|member| jobs.flows[member].deadline);
+        let cut = members.map(|member| self.without_route(member));
         let (kind, src) = match set.kind {
             JobKind::Query => (Kind::Query, any.map(|request| request.from)),
             JobKind::Messages => (Kind::Job, None),
@@ -159,6 +168,7 @@ impl Run<'_> {
             },
             acknowledged: last(&outcome.acknowledged).unwrap_or(Time::NEVER),
             started: arrived,
+            without_route: cut.min().unwrap_or(Time::NEVER),
             set: Some(first + place),
             src,
             dst: None,
@@ -194,6 +204,7 @@ impl Run<'_> {
             },
             acknowledged: outcome.acknowledged[place],
             started: self.began(place),
+            without_route: self.without_route(place),
             set: Some(set),
             src: Some(flow.from),
             dst: Some(flow.to),
@@ -273,6 +284,9 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
     }
     if !of.jobs.sets.is_empty() || !of.jobs.dependencies.waiting().is_empty() {
         rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
+    }
+    if table.iter().any(|row| row.without_route != Time::NEVER) {
+        rows.push("without_route_ps", Column::Ps(ints(&|row| ps(row.without_route))));
     }
     rows
 }

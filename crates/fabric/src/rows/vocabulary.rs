@@ -124,6 +124,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
                        and a longer run gives other numbers",
             },
             Caution { total: TOO_SHORT, from: None, text: "{}{cases}" },
+            Caution { total: WITHOUT_ROUTE, from: None, text: "{}{cases}" },
         ],
         stations: &[
             Station {
@@ -150,6 +151,8 @@ pub(super) const BUSIEST_PORT: &str = "busiest_port_utilisation";
 pub(super) const RECEIVED: &str = "received_share_of_link";
 /// The total that says which time of a scheme is shorter than the round trip of some flows.
 pub(crate) const TOO_SHORT: &str = "too_short";
+/// The total that says how many flows had no route any more.
+pub(crate) const WITHOUT_ROUTE: &str = "without_route";
 
 /// A total that counts.
 const fn count(column: &'static str, name: &'static str) -> Metric {

@@ -4,6 +4,7 @@ use super::routes::{Cables, Routes};
 use super::{Graph, LinkSpec};
 use crate::packet::MAX_PORTS;
 use sojourn_core::{Rate, Span};
+use std::collections::BTreeSet;
 
 /// One direction of a link, and the port that sends on it.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,20 @@ pub struct Link {
     pub cuts: bool,
     /// Rate and propagation delay.
     pub spec: LinkSpec,
+}
+
+/// The switch on the other end of each port of a switch that is `used`, none where that is a host.
+fn peers(links: &[Link], hosts: usize, used: impl Fn(u32) -> bool) -> Vec<Option<u32>> {
+    let peer = |(port, link): (u32, &Link)| {
+        let switch = link.to.checked_sub(hosts as u32)?;
+        used(port).then_some(switch)
+    };
+    (hosts as u32..).zip(&links[hosts..]).map(peer).collect()
+}
+
+/// The switch that each host hangs on, and the number of its port there.
+fn at_switches(links: &[Link], hosts: usize) -> Vec<(u32, u16)> {
+    links[..hosts].iter().map(|link| (link.to - hosts as u32, link.arrives_by)).collect()
 }
 
 /// Times of any link, exact at every rate.
@@ -144,16 +159,49 @@ impl Network {
             link.cuts = enough.is_some_and(|enough| link.spec.rate >= enough);
         }
 
-        let switch_of = |node: u32| node.checked_sub(hosts as u32);
-        let peers: Vec<Option<u32>> =
-            links[hosts..].iter().map(|link| switch_of(link.to)).collect();
-        let of_hosts = links[..hosts].iter().map(|link| (link.to - hosts as u32, link.arrives_by));
-        let of_hosts: Vec<(u32, u16)> = of_hosts.collect();
-        let cables = Cables { first_port: &first_port, peers: &peers, hosts: &of_hosts };
-        let routes = Routes::new(&cables);
+        let peers = peers(&links, hosts, |_| true);
+        let at = at_switches(&links, hosts);
+        let routes = Routes::new(Cables { first_port: &first_port, peers: &peers, hosts: &at });
         let reach = Reach::default();
         let network = Network { hosts, switches: graph.switches, links, first_port, routes, reach };
         Network { reach: network.farthest(), ..network }
+    }
+
+    /// The routes without the cables of the ports that are `out`. Where these were the only way it is as in
+    /// the whole fabric, and packets are lost there.
+    pub(crate) fn routes_without(&self, out: &BTreeSet<u32>) -> Routes {
+        let Network { hosts, ref links, ref first_port, .. } = *self;
+        let (whole, at) = (peers(links, hosts, |_| true), at_switches(links, hosts));
+        let left = peers(links, hosts, |port| !self.is_out(port, out));
+        let cables = |peers| Cables { first_port, peers, hosts: &at };
+        Routes::by(&[cables(&left), cables(&whole)])
+    }
+
+    /// For each host a number, the same for those that reach each other without the cables that are `out`.
+    pub(crate) fn parts_without(&self, out: &BTreeSet<u32>) -> Vec<u32> {
+        let mut parts = vec![u32::MAX; self.hosts + self.switches];
+        for first in 0..parts.len() {
+            let mut next = vec![first];
+            while let Some(node) = next.pop() {
+                if parts[node] != u32::MAX {
+                    continue;
+                }
+                parts[node] = first as u32;
+                let ports = match node.checked_sub(self.hosts) {
+                    Some(switch) => self.ports_of(switch),
+                    None => node..node + 1,
+                };
+                let ports = ports.filter(|&port| !self.is_out(port as u32, out));
+                next.extend(ports.map(|port| self.links[port].to as usize));
+            }
+        }
+        parts.truncate(self.hosts);
+        parts
+    }
+
+    /// Whether the cable of `port` is out, which it is when either direction is.
+    fn is_out(&self, port: u32, out: &BTreeSet<u32>) -> bool {
+        out.contains(&port) || out.contains(&self.far_end(port))
     }
 
     /// The tier of each switch: 0 for those with hosts, and one more for each link away from them.

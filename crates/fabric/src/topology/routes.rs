@@ -87,6 +87,7 @@ impl Ways {
 }
 
 /// What routes are found from.
+#[derive(Clone, Copy)]
 pub(super) struct Cables<'a> {
     /// The first port of each switch, and one past the last of all.
     pub(super) first_port: &'a [u32],
@@ -98,7 +99,14 @@ pub(super) struct Cables<'a> {
 
 impl Routes {
     /// Of all shortest paths. Panics if some hosts cannot reach each other.
-    pub(super) fn new(cables: &Cables<'_>) -> Routes {
+    pub(super) fn new(cables: Cables<'_>) -> Routes {
+        Routes::by(&[cables])
+    }
+
+    /// Of all shortest paths over the first of `layers` that leads there at all; each has the same switches
+    /// and hosts. Panics if some hosts cannot reach each other over the last one.
+    pub(super) fn by(layers: &[Cables<'_>]) -> Routes {
+        let cables = layers.last().expect("a layer");
         let mut of_hosts: Vec<u32> = cables.hosts.iter().map(|&(switch, _)| switch).collect();
         let edge_of = |switch: u32, edges: &[u32]| edges.binary_search(&switch).ok();
         let mut edges = of_hosts.clone();
@@ -115,17 +123,19 @@ impl Routes {
             rows: Vec::new(),
             members: cables.hosts.iter().map(|&(_, port)| port).collect(),
         };
-        let steps = cables.steps(&edges);
+        let layers: Vec<Layer> =
+            layers.iter().map(|&cables| Layer { cables, steps: cables.steps(&edges) }).collect();
         let mut runs = BTreeMap::new();
         for switch in 0..cables.switches() {
-            let row = routes.row(cables, &steps, switch, &mut runs);
+            let row = routes.row(&layers, switch, &mut runs);
             let edge = edge_of(switch as u32, &edges).map_or(Exit::NO_EDGE, |edge| edge as u16);
             let (first_port, row) = (cables.first_port[switch], routes.shared(&row));
             routes.exits.push(Exit { first_port, row, edge });
         }
+        let whole = layers.last().expect("a layer");
         for &edge in &edges {
-            let reaches = |to: usize| steps[edge as usize * edges.len() + to] != Steps::MAX;
-            assert!((0..edges.len()).all(reaches), "some hosts cannot reach each other");
+            let reached = whole.of(edge as usize, edges.len()).iter().all(|&far| far != Steps::MAX);
+            assert!(reached, "some hosts cannot reach each other");
         }
         routes
     }
@@ -133,19 +143,26 @@ impl Routes {
     /// The ways of `switch` to each edge.
     fn row(
         &mut self,
-        cables: &Cables<'_>,
-        steps: &[Steps],
+        layers: &[Layer<'_>],
         switch: usize,
         runs: &mut BTreeMap<Ports, Ways>,
     ) -> Vec<Ways> {
-        let of = |switch: usize| &steps[switch * self.edges..][..self.edges];
+        let groups = layers[0].cables.ports(switch).len().div_ceil(16);
         // Group by group for each edge the ports that lead nearer.
-        let mut nearer = vec![vec![0u16; self.edges]; cables.ports(switch).len().div_ceil(16)];
-        for (port, peer) in cables.of(switch) {
-            let bit = 1 << (port % 16);
-            for ((ports, there), here) in nearer[port / 16].iter_mut().zip(of(peer)).zip(of(switch))
-            {
-                *ports |= if there < here { bit } else { 0 };
+        let mut nearer = vec![vec![0u16; self.edges]; groups];
+        // Which edges no layer so far leads to.
+        let mut missing = vec![true; self.edges];
+        for layer in layers {
+            let of = |switch: usize| layer.of(switch, self.edges);
+            for (port, peer) in layer.cables.of(switch) {
+                let bit = 1 << (port % 16);
+                let steps = of(peer).iter().zip(of(switch)).zip(&missing);
+                for (ports, ((there, here), missing)) in nearer[port / 16].iter_mut().zip(steps) {
+                    *ports |= if *missing & (there < here) { bit } else { 0 };
+                }
+            }
+            for (missing, far) in missing.iter_mut().zip(of(switch)) {
+                *missing &= *far == Steps::MAX;
             }
         }
         // Neighbours mostly share theirs: only where they change are they looked up.
@@ -265,6 +282,19 @@ fn run(ports: &Ports, members: &mut Vec<u16>) -> Ways {
     Ways::new(start, members.len() - start)
 }
 
+/// Cables, and how far each edge is over them.
+struct Layer<'a> {
+    cables: Cables<'a>,
+    steps: Vec<Steps>,
+}
+
+impl Layer<'_> {
+    /// How many steps it is from `switch` to each of so many `edges`.
+    fn of(&self, switch: usize, edges: usize) -> &[Steps] {
+        &self.steps[switch * edges..][..edges]
+    }
+}
+
 impl Cables<'_> {
     fn switches(&self) -> usize {
         self.first_port.len() - 1
@@ -315,11 +345,12 @@ impl Cables<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::topology::{FatTree, Graph, LinkSpec};
+    use crate::topology::{FatTree, Graph, LinkSpec, Network};
     use proptest::prelude::*;
     use sojourn_core::parameters::defaults;
     use sojourn_core::{Rate, Span};
     use sojourn_properties::cases;
+    use std::collections::BTreeSet;
 
     const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Span::ZERO };
 
@@ -334,6 +365,60 @@ mod tests {
 
     proptest! {
         #![proptest_config(cases(400))]
+
+        /// Where some cables are out, packets leave by ports to neighbours that are one step nearer over those
+        /// left; where these lead nowhere, as in the whole fabric. Hosts are in one part exactly where
+        /// they reach each other.
+        #[test]
+        fn ports_lead_around_what_is_out(
+            parents in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
+            more in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..9),
+            out in prop::collection::vec(any::<prop::sample::Index>(), 0..5),
+        ) {
+            let switches = parents.len() + 1;
+            let mut graph = Graph::new(switches);
+            (0..switches).for_each(|switch| graph.host(switch, LINK));
+            for (switch, parent) in (1..).zip(&parents) {
+                graph.cable(parent.index(switch), switch, LINK);
+            }
+            for (a, b) in more.iter().map(|(a, b)| (a.index(switches), b.index(switches))) {
+                if a != b {
+                    graph.cable(a, b, LINK);
+                }
+            }
+            let whole = graph.network();
+            let ports = whole.hosts as u32..whole.links.len() as u32;
+            let between: Vec<u32> = ports.filter(|&port| whole.far_end(port) >= whole.hosts as u32).collect();
+            let out: BTreeSet<u32> = out.iter().map(|place| between[place.index(between.len())]).collect();
+            let routes = whole.routes_without(&out);
+            let mut rest: Network = whole.clone();
+            rest.routes = routes;
+            let parts = whole.parts_without(&out);
+            let is_left = |port: u32| !out.contains(&port) && !out.contains(&whole.far_end(port));
+            for to in 0..switches {
+                let mut steps = vec![u32::MAX; switches];
+                steps[to] = 0;
+                for _ in 0..switches {
+                    for &port in between.iter().filter(|&&port| is_left(port)) {
+                        let link = whole.links[port as usize];
+                        let [from, to] = [link.from, link.to].map(|node| node as usize - whole.hosts);
+                        steps[from] = steps[from].min(steps[to].saturating_add(1));
+                    }
+                }
+                for from in (0..switches).filter(|&from| from != to) {
+                    prop_assert_eq!(parts[from] == parts[to], steps[from] != u32::MAX);
+                    let nearer = |port: &u32| {
+                        let peer = whole.links[*port as usize].to.checked_sub(whole.hosts as u32);
+                        is_left(*port) && peer.is_some_and(|peer| steps[peer as usize] < steps[from])
+                    };
+                    let expected: Vec<u32> = match steps[from] {
+                        u32::MAX => whole.next(from as u32, to as u16).collect(),
+                        _ => whole.ports_of(from).map(|port| port as u32).filter(nearer).collect(),
+                    };
+                    prop_assert_eq!(rest.next(from as u32, to as u16).collect::<Vec<_>>(), expected);
+                }
+            }
+        }
 
         /// On fabrics of any shape, parallel links and switches without hosts among them: a packet
         /// may leave by the ports to neighbours that are one step nearer, and by no other.

@@ -130,6 +130,14 @@ impl Run {
         }
     }
 
+    /// A total of the whole run in words.
+    pub(crate) fn words(&self, name: &str) -> &str {
+        match self.figures.iter().find(|(figure, _)| figure == name) {
+            Some((_, Value::Text(words))) => words,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
     /// A total of the whole run that is a share.
     pub(crate) fn share(&self, name: &str) -> f64 {
         match self.figures.iter().find(|(figure, _)| figure == name) {
@@ -257,4 +265,15 @@ pub(crate) fn count(n: u32) -> NonZeroU32 {
 
 pub(crate) fn gbps(n: u64) -> Rate {
     Rate::gbps(n)
+}
+
+/// A failure as a study has it: settings with commas between them.
+pub(crate) fn failure(settings: &str) -> Failure {
+    let mut table = Table::default();
+    for setting in settings.split(", ").filter(|setting| !setting.is_empty()) {
+        let (key, text) = setting.split_once(" = ").expect("a setting");
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        table.set(key, quoted.map_or_else(|| value(text), |text| Value::Text(text.to_owned())));
+    }
+    Failure::read(&Value::Table(table)).expect("a failure")
 }

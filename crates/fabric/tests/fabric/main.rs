@@ -8,6 +8,7 @@ mod classes;
 mod common;
 mod estimate;
 mod exact;
+mod failures;
 mod flow_files;
 mod golden;
 mod invariants;
