@@ -17,7 +17,6 @@ SLOWER = {"hosts.overhead": 0.1}
 EXPLAINED = {"32 x 32 KB, CUBIC": SLOWER, "32 x 32 KB, Reno": SLOWER}
 # Scenarios that are further off, and why is not known.
 OPEN = {
-    "short flows, BBR, next to bulk",
     "16 x 64 KB, BBR, 100 Mb/s",
     "8 x 64 KB, BBR",
     "16 x 32 KB, BBR",

@@ -6,7 +6,7 @@ use super::rto::RoundTrip;
 use crate::packet::{ECT, Packet};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{Outbox, Setup, Tally};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 /// The sending end of one flow; sequence numbers count packets.
 #[derive(Debug)]
@@ -91,6 +91,22 @@ pub(super) struct Acting<'a, C: CongestionControl> {
     pub(super) outbox: &'a mut Outbox,
 }
 
+/// Packets that Linux sends without pacing when a flow begins.
+const UNPACED: u32 = 10;
+
+impl<S> Sender<S> {
+    /// The time from a packet that leaves `now` to the next one at a pace of one in `gap`, as Linux has it: it
+    /// does not pace the first ten, and makes up for a packet that leaves late, by half a gap at most
+    /// (`tcp_update_skb_after_send`).
+    fn gap_of_linux(&self, gap: Span, now: Time) -> Span {
+        if self.snd_max + self.tally.retransmits < UNPACED {
+            return Span::ZERO;
+        }
+        let late = Span::from_ps(now.ps().saturating_sub(self.pacing_release.ps()));
+        gap - late.min(Span::from_ps(gap.ps() / 2))
+    }
+}
+
 impl<C: CongestionControl> Acting<'_, C> {
     /// Whether the host's port takes one packet more; if not, the flow is held.
     #[inline(always)]
@@ -142,8 +158,9 @@ impl<C: CongestionControl> Acting<'_, C> {
         if self.rules.paced {
             let from = self.setup.flows[self.flow as usize].from;
             let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
-            sender.pacing_release =
-                now + self.control.gap(&mut sender.window, &mut sender.state, wire);
+            let gap = self.control.gap(&mut sender.window, &mut sender.state, wire);
+            let gap = if self.rules.rack.is_some() { sender.gap_of_linux(gap, now) } else { gap };
+            sender.pacing_release = now + gap;
         }
     }
 
