@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def all_to_all(hosts, rates, random, size=64_000):
+def all_to_all(hosts, _rates, _random, size=64_000):
     """The flows of every host, to the next host first."""
     src = np.repeat(np.arange(hosts), hosts - 1)
     step = np.tile(np.arange(1, hosts), hosts)
