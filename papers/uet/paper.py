@@ -31,6 +31,20 @@ FINDINGS = {
     ("load_balancing_snd", "Large permutation, oblivious (1024 nodes)"): "the reference's seed is a"
     " lucky one: with its seeds 1, 2 and 3 it resends 830, 816 and 806 packets, and the last flow"
     " ends after 214.3, 213.9 and 216.2 us",
+    (
+        "load_balancing_failed_snd",
+        "Large permutation, bitmap, large queues (1024 nodes), 8 core links running at 10%"
+        " capacity",
+    ): "the reference's output is of one seed: 20 of ours end after 459.9 to 540.9 us",
+    (
+        "load_balancing_failed_snd",
+        "Large permutation, oblivious (1024 nodes), 8 core links running at 10% capacity",
+    ): "the reference's output is of one seed: 20 of ours end after 264.2 to 312.4 us",
+    (
+        "load_balancing_failed_rcv",
+        "Large permutation, REPS, 1SACK/packet , large queues (1024 nodes), 8 core links running at"
+        " 10% capacity",
+    ): "the reference's output is of one seed: 20 of ours end after 316.2 to 353.6 us",
 }
 TITLES = {
     "sender": "the sender's window",
