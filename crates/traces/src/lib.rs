@@ -1,0 +1,1 @@
+//! Traces of training runs as programs of ranks.
