@@ -58,6 +58,8 @@ type Instance = (u32, u32, u32);
 /// All nodes that take part in collectives, by instance.
 struct Calls {
     entries: Vec<(Instance, At)>,
+    /// For each rank and node the place of the first entry of its instance.
+    firsts: Vec<Vec<u32>>,
 }
 
 impl Calls {
@@ -71,8 +73,14 @@ impl Calls {
             entries.push(((call, tag, place.0), at));
         }
         entries.sort_unstable();
-        let calls = Calls { entries };
-        for instance in calls.entries.chunk_by(|one, next| one.0 == next.0) {
+        let mut firsts: Vec<Vec<u32>> =
+            (0..program.ranks()).map(|rank| vec![0; program.graph(rank).len()]).collect();
+        let mut first = 0;
+        for instance in entries.chunk_by(|one, next| one.0 == next.0) {
+            for (_, at) in instance {
+                firsts[at.rank as usize][at.node as usize] = first;
+            }
+            first += instance.len() as u32;
             let ((call, tag, group), at) = instance[0];
             if let Some(pair) = instance.windows(2).find(|pair| pair[0].1.rank == pair[1].1.rank) {
                 return Err(ProgramError::CalledTwice { at: pair[1].1, call, tag });
@@ -86,14 +94,15 @@ impl Calls {
                 return Err(ProgramError::CallsDiffer { at, other, call, tag });
             }
         }
-        Ok(calls)
+        Ok(Calls { entries, firsts })
     }
 
-    /// The place of the first entry of an instance, and all its entries.
-    fn instance(&self, wanted: Instance) -> (usize, &[(Instance, At)]) {
-        let start = self.entries.partition_point(|entry| entry.0 < wanted);
-        let end = self.entries.partition_point(|entry| entry.0 <= wanted);
-        (start, &self.entries[start..end])
+    /// The place of the first entry of the instance of a node, and all its entries.
+    fn instance(&self, at: At) -> (usize, &[(Instance, At)]) {
+        let first = self.firsts[at.rank as usize][at.node as usize] as usize;
+        let wanted = self.entries[first].0;
+        let count = self.entries[first..].iter().take_while(|entry| entry.0 == wanted).count();
+        (first, &self.entries[first..first + count])
     }
 }
 
@@ -114,6 +123,8 @@ struct Dry<'a> {
     /// The number of ranks that have reached an instance, at the place of its first entry.
     reached: Vec<u32>,
     ready: Vec<At>,
+    /// The nodes that an event has made ready, to be moved to `ready`.
+    children: Vec<NodeId>,
 }
 
 impl<'a> Dry<'a> {
@@ -126,6 +137,7 @@ impl<'a> Dry<'a> {
             states: graphs().map(|graph| vec![State::Waiting; graph.len()]).collect(),
             reached: vec![0; calls.entries.len()],
             ready: Vec::new(),
+            children: Vec::new(),
         }
     }
 
@@ -151,10 +163,9 @@ impl<'a> Dry<'a> {
     }
 
     fn happened(&mut self, at: At, event: Event) {
-        let mut ready = Vec::new();
         let graph = self.program.graph(at.rank);
-        self.walks[at.rank as usize].happened(graph, at.node, event, &mut ready);
-        self.ready.extend(ready.into_iter().map(|node| At { rank: at.rank, node }));
+        self.walks[at.rank as usize].happened(graph, at.node, event, &mut self.children);
+        self.ready.extend(self.children.drain(..).map(|node| At { rank: at.rank, node }));
     }
 
     fn finish(&mut self, at: At) {
@@ -181,19 +192,14 @@ impl<'a> Dry<'a> {
                     self.finish(at);
                 }
             }
-            Op::Collective { call, tag } => {
-                let (place, entries) = self.calls.instance(self.instance(at, call, tag));
+            Op::Collective { .. } => {
+                let (place, entries) = self.calls.instance(at);
                 self.reached[place] += 1;
                 if self.reached[place] as usize == entries.len() {
                     entries.iter().for_each(|&(_, at)| self.finish(at));
                 }
             }
         }
-    }
-
-    fn instance(&self, at: At, call: u32, tag: u32) -> Instance {
-        let groups = self.program.groups(call).expect("calls were checked before");
-        (call, tag, groups.place(at.rank).expect("members were checked before").0)
     }
 
     /// A cycle of nodes, each of which waits for the next, from the unfinished receive or collective `at` on.
@@ -230,8 +236,8 @@ impl<'a> Dry<'a> {
                 let node = nodes.into_iter().find(unsent);
                 At { rank: from, node: node.expect("sends and receives are equal in number") }
             }
-            Op::Collective { call, tag } => {
-                let (_, entries) = self.calls.instance(self.instance(at, call, tag));
+            Op::Collective { .. } => {
+                let (_, entries) = self.calls.instance(at);
                 let absent = entries.iter().find(|(_, at)| self.state(*at) == State::Waiting);
                 absent.expect("a collective that all have reached is finished").1
             }

@@ -1,6 +1,6 @@
 //! Why a program is refused.
 
-use super::node::{MOST_NODES, NodeId, Op};
+use super::node::{MOST_NODES, MOST_PROGRAM_NODES, NodeId, Op};
 use std::fmt::{self, Display};
 
 /// A node of a rank.
@@ -117,6 +117,11 @@ pub enum ProgramError {
         /// The reason.
         why: String,
     },
+    /// All ranks together have too many nodes.
+    TooLarge {
+        /// The number of nodes.
+        nodes: usize,
+    },
     /// A rank has no graph, or two.
     Graphs {
         /// The rank.
@@ -200,6 +205,9 @@ impl Display for ProgramError {
                     write!(f, "{} more, the last of them for ", waits.len() - SHOWN)?;
                 }
                 write!(f, "{}", waits[0].0)
+            }
+            TooLarge { nodes } => {
+                write!(f, "the program has {nodes} nodes, expected at most {MOST_PROGRAM_NODES}")
             }
             Groups { why } => f.write_str(why),
             Collective { call, why } => write!(f, "collective call {call}: {why}"),

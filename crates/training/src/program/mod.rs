@@ -15,7 +15,7 @@ mod walk;
 pub use error::{At, ProgramError};
 pub use graph::{Graph, GraphBuilder};
 pub use group::Groups;
-pub use node::{Event, MOST_NODES, NodeId, Op};
+pub use node::{Event, MOST_NODES, MOST_PROGRAM_NODES, NodeId, Op};
 pub use walk::RankWalk;
 
 use crate::collective::Collective;
@@ -85,6 +85,10 @@ impl Program {
                     .check_for(size)
                     .map_err(|why| ProgramError::Collective { call: place as u32, why })?;
             }
+        }
+        let nodes = graphs.iter().map(|(graph, of)| graph.len() * of.len()).sum();
+        if nodes > MOST_PROGRAM_NODES {
+            return Err(ProgramError::TooLarge { nodes });
         }
         let graphs = graphs.into_iter().map(|(graph, _)| graph).collect();
         let program = Program { graphs, graph_of, groups, calls };

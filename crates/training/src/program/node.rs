@@ -8,6 +8,9 @@ pub type NodeId = u32;
 /// The most nodes of a rank, so that a node and an event fit into 32 bits.
 pub const MOST_NODES: usize = 1 << 30;
 
+/// The most nodes of all ranks together: the checks of a program take about 40 bytes for each.
+pub const MOST_PROGRAM_NODES: usize = 1 << 27;
+
 /// What a node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
