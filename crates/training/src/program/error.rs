@@ -131,6 +131,27 @@ pub enum ProgramError {
     },
 }
 
+impl ProgramError {
+    /// The node that the error is about, or the first of them; none if it is about no node.
+    pub fn at(&self) -> Option<At> {
+        use ProgramError::*;
+        match self {
+            NoSuchPeer { at, .. }
+            | OwnPeer { at, .. }
+            | NoSuchNode { at, .. }
+            | NotASend { at }
+            | Unmatched { at, .. }
+            | NoSuchCall { at, .. }
+            | NotAMember { at, .. }
+            | CalledTwice { at, .. }
+            | CallsDiffer { at, .. } => Some(*at),
+            Cycle { rank, nodes } => Some(At { rank: *rank, node: nodes[0] }),
+            Deadlock { waits } => Some(waits[0].0),
+            _ => None,
+        }
+    }
+}
+
 /// The most nodes of a deadlock that a message names.
 const SHOWN: usize = 8;
 
