@@ -11,6 +11,9 @@
 //! - a node waits for its data and its control dependencies, unless [`Options::control`] says otherwise. Traces of one
 //!   and the same file differ in time by that: ASTRA-sim's feeder waited for data only until 2025.
 //!
+//! A collective on the CPU without a type is the call of one in PyTorch (a public sample has it): it computes. Nodes
+//! without a type and metadata take no time.
+//!
 //! Refused: reduce, gather, scatter, barrier, storage nodes, and collectives of some dimensions of a network only.
 
 mod node;
@@ -194,7 +197,7 @@ impl Rank<'_> {
 
     fn op(&mut self, node: &Node) -> Result<Op, TraceError> {
         match node.kind {
-            METADATA => Ok(Op::Join),
+            INVALID | METADATA => Ok(Op::Join),
             LOAD | STORE => self.compute(node, MEMORY),
             COMPUTE if node.attributes.on_cpu => self.compute(node, CPU),
             COMPUTE => self.compute(node, 0),
@@ -212,8 +215,11 @@ impl Rank<'_> {
                 let tag = self.whole(node, "comm_tag", node.attributes.tag.or(Some(0)))?;
                 Ok(Op::Receive { from, tag })
             }
+            COLLECTIVE if node.attributes.on_cpu && node.attributes.kind.is_none() => {
+                self.compute(node, CPU)
+            }
             COLLECTIVE => self.collective(node),
-            kind => Err(self.refused(node, format!("the type {kind} is unknown, expected 1 to 7"))),
+            kind => Err(self.refused(node, format!("the type {kind} is unknown, expected 0 to 7"))),
         }
     }
 
@@ -295,6 +301,7 @@ impl Rank<'_> {
 }
 
 // The types of nodes.
+const INVALID: u64 = 0;
 const METADATA: u64 = 1;
 const LOAD: u64 = 2;
 const STORE: u64 = 3;

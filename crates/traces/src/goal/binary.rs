@@ -39,11 +39,14 @@ pub fn read(file: File, options: &Options) -> Result<Program, TraceError> {
         ));
     }
     let mut graphs = Vec::new();
+    // Blocks may not overlap, so that nodes are no more than the file has room for.
+    let mut free = file.bytes.len();
     for rank in 0..ranks {
         let entry = rank as usize * ENTRY;
         let edge = |at| number(entries, entry + at, 8).and_then(|edge| usize::try_from(edge).ok());
         let block = edge(0).zip(edge(8)).and_then(|(start, end)| {
             let (start, end) = (start.checked_add(BASE)?, end.checked_add(BASE)?);
+            free = free.checked_sub(end.checked_sub(start)?)?;
             file.bytes.get(start..end).map(|bytes| Block { bytes, start })
         });
         let block = block.ok_or_else(|| {
@@ -52,7 +55,7 @@ pub fn read(file: File, options: &Options) -> Result<Program, TraceError> {
                 file.name,
                 Some(rank),
                 place,
-                "its block is not in the file, which may be cut short",
+                "its block is not in the file, which may be cut short, or overlaps another",
             )
         })?;
         let graph = block.graph(rank, ranks, options);

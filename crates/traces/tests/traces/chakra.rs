@@ -153,6 +153,19 @@ fn messages_and_computations() {
     }
 }
 
+/// A call of a collective on the CPU has no type, and computes; nodes without a type join.
+#[test]
+fn calls_on_the_cpu() {
+    let cpu = [("is_cpu_op", 1)];
+    let nodes = [
+        Node { id: 1, kind: COLLECTIVE, attributes: &cpu, duration_us: 2, ..Node::default() },
+        Node { id: 2, kind: 0, data: &[1], ..Node::default() },
+    ];
+    let program = program(&[file(&nodes)], &Options::default()).unwrap();
+    let op = |node| program.op(At { rank: 0, node });
+    assert_eq!([op(0), op(1)], [Op::Compute { stream: 1, span: Span::from_us(2) }, Op::Join]);
+}
+
 #[test]
 fn control_dependencies_may_be_ignored() {
     let nodes = [
@@ -216,7 +229,7 @@ fn files_that_are_wrong_are_refused() {
         refused(&[whole.clone(), file(&[Node { id: 3, kind, attributes, ..Node::default() }])])
     };
     let at = "trace.1.et: rank 1: node 3: ";
-    assert_eq!(node(8, &[]), format!("{at}the type 8 is unknown, expected 1 to 7"));
+    assert_eq!(node(8, &[]), format!("{at}the type 8 is unknown, expected 0 to 7"));
     assert_eq!(node(SEND, &[]), format!("{at}comm_dst is missing"));
     assert_eq!(node(SEND, &[("comm_dst", 0)]), format!("{at}comm_size is missing"));
     assert_eq!(

@@ -215,7 +215,7 @@ fn binaries_that_are_wrong_are_refused() {
     );
     assert_eq!(
         refused(&|file| file.truncate(60)),
-        "a.bin: rank 0: byte 14: its block is not in the file, which may be cut short"
+        "a.bin: rank 0: byte 14: its block is not in the file, which may be cut short, or overlaps another"
     );
     // The block of rank 0 starts at byte 46: two numbers, a root each for a and calc 7, then nodes.
     let block = 14 + 2 * 16;
