@@ -2,29 +2,44 @@
 
 use super::{Collective, LANES, Message, Place, Shape};
 
-/// The state of a rank on one channel of a collective that is under way. Nothing else is stored: messages follow
-/// from [`Collective::step`].
+/// The state of a rank on one channel of a collective that is under way. Of the messages only the next one of each
+/// lane is stored: they follow from [`Collective::step`].
 #[derive(Clone, Debug)]
 pub struct Cursor {
     rank: u32,
     channel: u32,
-    /// The next step of each lane.
-    next: [u64; LANES as usize],
+    lanes: [Lane; LANES as usize],
     /// The number of messages that arrived at each slot.
     arrived: Box<[u64]>,
     /// The number of messages that have not arrived yet.
     absent: u64,
 }
 
+#[derive(Clone, Debug)]
+struct Lane {
+    /// The next message; none when all are sent.
+    message: Option<Message>,
+    /// The step after it, and the number of steps.
+    next: u64,
+    end: u64,
+}
+
 impl Cursor {
     /// The state of the rank with this index in its group before it has sent anything.
     pub fn new(collective: &Collective, shape: Shape, rank: u32, channel: u32) -> Cursor {
+        let at = |lane| Place { rank, channel, lane };
+        let lane = |number| {
+            let end = collective.steps(shape, at(number));
+            let mut lane = Lane { message: None, next: 0, end };
+            lane.advance(collective, shape, at(number));
+            lane
+        };
         Cursor {
             rank,
             channel,
-            next: [0; LANES as usize],
+            lanes: [lane(0), lane(1)],
             arrived: vec![0; collective.slots(shape) as usize].into(),
-            absent: collective.arrivals(shape, Place { rank, channel, lane: 0 }),
+            absent: collective.arrivals(shape, at(0)),
         }
     }
 
@@ -32,19 +47,12 @@ impl Cursor {
     /// channel in turn whenever the port is idle. If all messages wait in one queue instead, those that go up one
     /// tree delay those that go down the other, and a double tree takes up to 1.25 times as long.
     pub fn send(&mut self, collective: &Collective, shape: Shape) -> Option<Message> {
-        for lane in 0..LANES {
-            let at = self.place(lane);
-            let next = &mut self.next[lane as usize];
-            while *next < collective.steps(shape, at) {
-                let Some(message) = collective.step(shape, at, *next) else {
-                    *next += 1;
-                    continue;
-                };
-                let arrived = |slot: u32| self.arrived[slot as usize];
-                if message.needs.iter().any(|need| arrived(need.slot) < need.count) {
-                    break;
-                }
-                *next += 1;
+        let Cursor { rank, channel, arrived, .. } = self;
+        for (number, lane) in (0..LANES).zip(&mut self.lanes) {
+            let Some(message) = lane.message else { continue };
+            if message.needs.iter().all(|need| arrived[need.slot as usize] >= need.count) {
+                let at = Place { rank: *rank, channel: *channel, lane: number };
+                lane.advance(collective, shape, at);
                 return Some(message);
             }
         }
@@ -58,15 +66,18 @@ impl Cursor {
     }
 
     /// Whether the rank has sent and received everything.
-    pub fn is_finished(&self, collective: &Collective, shape: Shape) -> bool {
-        self.absent == 0
-            && (0..LANES).all(|lane| {
-                (self.next[lane as usize]..collective.steps(shape, self.place(lane)))
-                    .all(|step| collective.step(shape, self.place(lane), step).is_none())
-            })
+    pub fn is_finished(&self) -> bool {
+        self.absent == 0 && self.lanes.iter().all(|lane| lane.message.is_none())
     }
+}
 
-    fn place(&self, lane: u32) -> Place {
-        Place { rank: self.rank, channel: self.channel, lane }
+impl Lane {
+    /// Goes to the next step that sends something.
+    fn advance(&mut self, collective: &Collective, shape: Shape, at: Place) {
+        self.message = None;
+        while self.message.is_none() && self.next < self.end {
+            self.message = collective.step(shape, at, self.next);
+            self.next += 1;
+        }
     }
 }

@@ -91,7 +91,8 @@ impl RankWalk {
     }
 
     /// A message with this tag arrived from the rank `away` above this one, modulo the number of ranks. Returns
-    /// the receive that it finishes; none if none is posted yet, or if the graph has none.
+    /// the receive that it finishes; none if none is posted yet, or if the graph has none. Takes the logarithm of the
+    /// number of senders and tags; everything else here takes the same time for each edge.
     pub fn deliver(&mut self, graph: &Graph, away: u32, tag: u32) -> Option<NodeId> {
         let inbox = &mut self.inboxes[graph.inbox_of(away, tag)?];
         if inbox.first == NONE {

@@ -82,7 +82,7 @@ impl<'a> Symbolic<'a> {
             }
         }
         for cursor in &self.cursors {
-            assert!(cursor.is_finished(self.collective, self.shape), "{cursor:?}");
+            assert!(cursor.is_finished(), "{cursor:?}");
         }
     }
 

@@ -95,6 +95,6 @@ pub(crate) fn time_with(
             }
         }
     }
-    assert!(cursors.iter().all(|cursor| cursor.is_finished(collective, shape)));
+    assert!(cursors.iter().all(Cursor::is_finished));
     now - Time::ZERO
 }

@@ -154,6 +154,17 @@ fn every_rank_has_one_graph() {
     );
 }
 
+#[test]
+fn programs_that_are_too_large_are_refused() {
+    let mut builder = GraphBuilder::new(0, 1025);
+    for _ in 0..1 << 17 {
+        builder.add(Op::Join).unwrap();
+    }
+    let graphs = vec![(builder.build().unwrap(), (0..1025).collect())];
+    let refusal = Program::new(1025, graphs, vec![], vec![]).unwrap_err().to_string();
+    assert_eq!(refusal, "the program has 134348800 nodes, expected at most 134217728");
+}
+
 /// Ranks of a ring share one graph: peers are stored as distances.
 #[test]
 fn ranks_that_do_the_same_share_a_graph() {
