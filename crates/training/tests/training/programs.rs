@@ -5,6 +5,7 @@ use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
 use sojourn_training::collective::Collective;
 use sojourn_training::program::*;
+use std::collections::{BTreeMap, VecDeque};
 
 fn compute() -> Op {
     Op::Compute { stream: 0, span: Span::from_us(1) }
@@ -204,6 +205,31 @@ fn a_send_has_two_events() {
     assert_eq!(ready, [sent, early, late, both]);
 }
 
+/// Executes chains of operations, rank after rank, until nothing moves: whether all have ended.
+fn ends(ranks: &[&[Op]]) -> bool {
+    let mut next = vec![0; ranks.len()];
+    let mut sent: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for (rank, ops) in (0..).zip(ranks) {
+            while let Some(op) = ops.get(next[rank as usize]) {
+                match *op {
+                    Op::Send { to, tag, .. } => *sent.entry((rank, to, tag)).or_default() += 1,
+                    Op::Receive { from, tag } => match sent.get_mut(&(from, rank, tag)) {
+                        Some(count) if *count > 0 => *count -= 1,
+                        _ => break,
+                    },
+                    _ => {}
+                }
+                next[rank as usize] += 1;
+                moved = true;
+            }
+        }
+    }
+    ranks.iter().zip(next).all(|(ops, next)| next == ops.len())
+}
+
 proptest! {
     #![proptest_config(sojourn_properties::cases(256))]
 
@@ -222,6 +248,63 @@ proptest! {
         let ranks: Vec<&[Op]> = ops.iter().map(Vec::as_slice).collect();
         // An odd size of groups is never asked for: there are six ranks.
         prop_assert!(chains(&ranks).is_ok());
+    }
+
+    /// Messages in any order are taken if and only if a slow execution, rank after rank until nothing moves, ends.
+    #[test]
+    fn deadlocks_are_found_and_nothing_else(
+        messages in prop::collection::vec((0_u32..4, 1_u32..4, 0_u32..2), 0..12),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 24),
+    ) {
+        let mut ops = vec![Vec::new(); 4];
+        let mut places = order.iter();
+        for (from, distance, tag) in messages {
+            let to = (from + distance) % 4;
+            for (rank, op) in [(from, send(to, tag)), (to, receive(from, tag))] {
+                let rank: &mut Vec<Op> = &mut ops[rank as usize];
+                rank.insert(places.next().unwrap().index(rank.len() + 1), op);
+            }
+        }
+        let ranks: Vec<&[Op]> = ops.iter().map(Vec::as_slice).collect();
+        let found = chains(&ranks);
+        prop_assert_eq!(found.is_ok(), ends(&ranks), "{:?}", found);
+        if let Err(ProgramError::Deadlock { waits }) = found {
+            for (at, op) in waits {
+                prop_assert_eq!(ops[at.rank as usize][at.node as usize], op);
+            }
+        }
+    }
+
+    /// Receives get messages first in, first out for each sender and tag, as from a list of each.
+    #[test]
+    fn messages_and_receives_meet_in_order(
+        happened in prop::collection::vec((any::<bool>(), 1_u32..3, 0_u32..2), 0..40),
+    ) {
+        let mut builder = GraphBuilder::new(0, 3);
+        let mut receives = Vec::new();
+        for &(_, from, tag) in &happened {
+            // An inbox exists where a receive does.
+            receives.push(builder.add(receive(from, tag)).unwrap());
+        }
+        let graph = builder.build().unwrap();
+        let mut walk = RankWalk::new(&graph);
+        let mut waiting: BTreeMap<(u32, u32), (VecDeque<NodeId>, u32)> = BTreeMap::new();
+        for (&(is_receive, from, tag), &node) in happened.iter().zip(&receives) {
+            let (posted, early) = waiting.entry((from, tag)).or_default();
+            if is_receive {
+                let is_there = *early > 0;
+                prop_assert_eq!(walk.post(&graph, node), is_there);
+                if is_there {
+                    *early -= 1;
+                } else {
+                    posted.push_back(node);
+                }
+            } else {
+                let taken = posted.pop_front();
+                prop_assert_eq!(walk.deliver(&graph, from, tag), taken);
+                *early += u32::from(taken.is_none());
+            }
+        }
     }
 
     /// A ring in which every rank first receives waits for ever, and all ranks are named.
