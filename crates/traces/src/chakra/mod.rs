@@ -39,8 +39,8 @@ pub struct Options {
     pub send_end: SendEnd,
     /// Operations that a rank computes in a second, for nodes without a duration.
     pub flops: Option<f64>,
-    /// The ranks of each process group, by its name (`pg_name`). Calls without a name, and those of the group "0" if it
-    /// is not listed here, are of all ranks.
+    /// The ranks of each process group, by its name (`pg_name`). A call without a name is of all ranks, and so is a
+    /// call of the group "0" unless that is listed here.
     pub groups: BTreeMap<String, Vec<u32>>,
 }
 

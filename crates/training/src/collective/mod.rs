@@ -8,8 +8,8 @@
 //! from the moment at which all ranks start to the last arrival, if every rank has a full-duplex [`Port`] that
 //! serves messages first in, first out.
 //!
-//! Sizes are those of nccl-tests: for all-gather, reduce-scatter and all-to-all the parts of all ranks together,
-//! otherwise the buffer of a rank.
+//! A size is counted as nccl-tests counts it. For all-gather, reduce-scatter and all-to-all it is the parts of all ranks
+//! together, otherwise the buffer of one rank.
 
 mod all_to_all;
 mod binomial_broadcast;

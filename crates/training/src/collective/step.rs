@@ -42,7 +42,7 @@ pub struct Message {
 pub struct Need {
     /// The counter.
     pub slot: u32,
-    /// The least number that it has to show.
+    /// The least number of arrivals.
     pub count: u64,
 }
 

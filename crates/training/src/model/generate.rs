@@ -104,7 +104,7 @@ struct Calls {
     places: BTreeMap<(Group, &'static str, u64, String), u32>,
 }
 
-/// What remains to be reduced together.
+/// Gradients that are to be reduced together.
 #[derive(Default)]
 struct Bucket {
     parameters: u64,
@@ -263,7 +263,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// What the last stage has besides layers.
+    /// The parameters of the last stage besides its layers.
     fn output_weights(&self) -> Weights {
         let output = self.shape.output();
         match self.iteration.shares_vocabulary() {
@@ -519,7 +519,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// What follows the last backward pass.
+    /// Adds what follows the last backward pass.
     fn end(&mut self) -> Made {
         self.graph.label("end");
         let late = std::mem::take(&mut self.late);

@@ -201,15 +201,14 @@ impl Known for Transformer {
     }
 }
 
-/// The transformer of these layers, width, inner size, heads with those of keys and values, and tokens.
+/// A transformer of these layers, width and inner size, heads of queries and of keys, tokens, and experts.
 fn transformer(
     family: Family,
     [layers, width, ffn]: [u32; 3],
-    heads: [u32; 2],
+    [heads, kv]: [u32; 2],
     vocabulary: u32,
     [experts, top_k]: [u32; 2],
 ) -> Transformer {
-    let [heads, kv] = heads;
     let kv_heads = Some(kv);
     Transformer { layers, width, heads, kv_heads, ffn, vocabulary, family, experts, top_k }
 }

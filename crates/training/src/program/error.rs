@@ -219,11 +219,12 @@ impl Display for ProgramError {
             ),
             Deadlock { waits } => {
                 f.write_str("the ranks wait for each other: ")?;
-                for (at, op) in waits.iter().take(SHOWN) {
-                    write!(f, "{at} ({op}) waits for ")?;
+                for (place, (at, op)) in waits.iter().take(SHOWN).enumerate() {
+                    let link = if place > 0 { ", which" } else { "" };
+                    write!(f, "{at} ({op}){link} waits for ")?;
                 }
                 if waits.len() > SHOWN {
-                    write!(f, "{} more, the last of them for ", waits.len() - SHOWN)?;
+                    write!(f, "{} more nodes, the last of which waits for ", waits.len() - SHOWN)?;
                 }
                 write!(f, "{}", waits[0].0)
             }

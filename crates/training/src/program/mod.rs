@@ -24,7 +24,7 @@ use sojourn_core::Span;
 /// A collective that nodes of a program take part in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The place of its groups among those of the program.
+    /// The place of its groups in the program's list of groups.
     pub groups: usize,
     /// The algorithm.
     pub collective: Collective,
