@@ -1,29 +1,12 @@
 //! The program of an iteration: one graph for each pipeline stage, shared by all its ranks.
-//!
-//! Ranks are numbered as in Megatron-LM: tensor parallelism is innermost, then data, then pipeline parallelism.
-//! Expert-parallel groups are neighbours among the replicas.
 
 use super::iteration::{Iteration, Recompute};
+use super::placement::Group;
 use super::schedule::{Direction, Pass};
 use super::transformer::{Transformer, Weights};
-use crate::collective::{Collective, Operation, Port, Shape};
-use crate::program::{
-    Call, Execution, Graph, GraphBuilder, Groups, NodeId, Op, Program, ProgramError,
-};
+use crate::collective::Operation;
+use crate::program::{Call, Graph, GraphBuilder, NodeId, Op, Program, ProgramError};
 use std::collections::BTreeMap;
-
-/// The groups of a program, by their place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Group {
-    Tensor,
-    Data,
-    /// Replicas that divide the experts.
-    Expert,
-    /// Replicas that have the same experts.
-    SameExperts,
-    /// The first and the last stage, which share a vocabulary.
-    Vocabulary,
-}
 
 impl Iteration {
     /// The program of all ranks. Collectives of groups within a host are executed by their closed form. The optimiser
@@ -39,62 +22,6 @@ impl Iteration {
         }
         Program::new(self.ranks(), graphs, self.groups()?, calls.list)
     }
-
-    fn groups(&self) -> Result<Vec<Groups>, ProgramError> {
-        let ranks = self.ranks();
-        let (t, e) = (self.tensor, self.expert);
-        let between = ranks - t * self.data;
-        let ends = (0..t * self.data).map(|rank| vec![rank, rank + between]);
-        let ends = if between > 0 { ends.collect() } else { Vec::new() };
-        Ok(vec![
-            Groups::strided(ranks, t, 1)?,
-            Groups::strided(ranks, self.data, t)?,
-            Groups::strided(ranks, e, t)?,
-            Groups::strided(ranks, self.data / e, t * e)?,
-            Groups::listed(ranks, ends)?,
-        ])
-    }
-
-    /// The number of ranks of a group, and the distance between the first and the last.
-    fn extent(&self, group: Group) -> (u32, u32) {
-        let (t, e, d) = (self.tensor, self.expert, self.data);
-        let (size, stride) = match group {
-            Group::Tensor => (t, 1),
-            Group::Data => (d, t),
-            Group::Expert => (e, t),
-            Group::SameExperts => (d / e, t * e),
-            Group::Vocabulary => (2, t * d * (self.pipeline - 1)),
-        };
-        (size, stride * (size - 1))
-    }
-
-    /// Whether every group of this kind is on one host.
-    fn on_a_host(&self, group: Group) -> bool {
-        let (size, distance) = self.extent(group);
-        match group {
-            Group::Vocabulary => self.ranks() <= self.host,
-            _ => self.host.is_multiple_of(distance + distance / (size - 1).max(1)),
-        }
-    }
-
-    fn call(&self, group: Group, operation: Operation, bytes: u64, label: &str) -> Call {
-        let collective = match operation {
-            Operation::AllReduce => &self.all_reduce,
-            Operation::AllGather => &self.all_gather,
-            Operation::ReduceScatter => &self.reduce_scatter,
-            _ => &self.all_to_all,
-        };
-        let (ranks, _) = self.extent(group);
-        let (collective, execution) = if self.on_a_host(group) {
-            let usual = Collective::usual(operation);
-            let port = Port { rate: self.scale_up, latency: self.scale_up_latency };
-            let time = usual.time(Shape { ranks, bytes }, &port);
-            (usual, Execution::ClosedForm(time))
-        } else {
-            (collective.clone(), Execution::Messages)
-        };
-        Call { groups: group as usize, collective, bytes, execution, label: label.to_owned() }
-    }
 }
 
 /// The calls of all stages, each once.
@@ -106,36 +33,36 @@ struct Calls {
 
 /// Gradients that are to be reduced together.
 #[derive(Default)]
-struct Bucket {
-    parameters: u64,
+pub(super) struct Bucket {
+    pub(super) parameters: u64,
     /// The last node that computed some of it.
-    ready: Option<NodeId>,
+    pub(super) ready: Option<NodeId>,
 }
 
 /// The graph of a stage while it is made.
-struct Stage<'a> {
-    iteration: &'a Iteration,
-    shape: Transformer,
-    stage: u32,
+pub(super) struct Stage<'a> {
+    pub(super) iteration: &'a Iteration,
+    pub(super) shape: Transformer,
+    pub(super) stage: u32,
     calls: &'a mut Calls,
-    graph: GraphBuilder,
+    pub(super) graph: GraphBuilder,
     /// How often each call was made.
     made: BTreeMap<u32, u32>,
     /// The last node that computes, or that computing waits for.
-    last: Option<NodeId>,
+    pub(super) last: Option<NodeId>,
     /// The last collective between replicas: they go one after another.
-    last_replica: Option<NodeId>,
+    pub(super) last_replica: Option<NodeId>,
     /// The ends of the last two passes of layers, for ZeRO 3.
-    passes: [Option<NodeId>; 2],
+    pub(super) passes: [Option<NodeId>; 2],
     /// Of each layer of the stage the node that has gathered its parameters, for ZeRO 1 and 2.
-    gathered: Vec<Option<NodeId>>,
-    dense: Bucket,
-    experts: Bucket,
+    pub(super) gathered: Vec<Option<NodeId>>,
+    pub(super) dense: Bucket,
+    pub(super) experts: Bucket,
     /// Gradients that are reduced in the end, because they do not overlap with computing.
-    late: Vec<(Group, u64)>,
+    pub(super) late: Vec<(Group, u64)>,
 }
 
-type Made<T = ()> = Result<T, ProgramError>;
+pub(super) type Made<T = ()> = Result<T, ProgramError>;
 
 impl<'a> Stage<'a> {
     fn new(iteration: &'a Iteration, stage: u32, calls: &'a mut Calls) -> Stage<'a> {
@@ -264,7 +191,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The parameters of the last stage besides its layers.
-    fn output_weights(&self) -> Weights {
+    pub(super) fn output_weights(&self) -> Weights {
         let output = self.shape.output();
         match self.iteration.shares_vocabulary() {
             true => {
@@ -356,7 +283,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    fn collective(
+    pub(super) fn collective(
         &mut self,
         group: Group,
         operation: Operation,
@@ -411,146 +338,6 @@ impl<'a> Stage<'a> {
         let op = Op::Send { to: self.peer(to), tag: self.tag(pass, part), bytes };
         let last = self.last;
         self.graph.add_after(op, last.as_slice())?;
-        Ok(())
-    }
-
-    /// The gathered parameters of a layer, before it computes.
-    fn parameters(&mut self, weights: Weights, micro_batch: u32, own: u32) -> Made {
-        let gathered = match self.iteration.zero {
-            3 => {
-                let before = if self.iteration.overlap { self.passes[0] } else { self.last };
-                self.gather(weights, before)?
-            }
-            _ if micro_batch == 0 => self.gathered[own as usize],
-            _ => None,
-        };
-        if let Some(gathered) = gathered {
-            let parents: Vec<NodeId> = self.last.into_iter().chain([gathered]).collect();
-            self.last = Some(self.graph.add_after(Op::Join, &parents)?);
-        }
-        Ok(())
-    }
-
-    /// Gathers parameters among replicas after `before`; none if nobody else has them.
-    fn gather(&mut self, weights: Weights, before: Option<NodeId>) -> Made<Option<NodeId>> {
-        let mut gathered = None;
-        let parts = [
-            (Group::Data, self.iteration.dense(weights)),
-            (Group::SameExperts, self.iteration.experts(weights)),
-        ];
-        for (group, parameters) in parts {
-            if parameters > 0 && self.iteration.extent(group).0 > 1 {
-                let parents: Vec<NodeId> = self.last_replica.into_iter().chain(before).collect();
-                let bytes = 2 * parameters;
-                let node =
-                    self.collective(group, Operation::AllGather, bytes, "parameters", &parents)?;
-                self.last_replica = Some(node);
-                gathered = Some(node);
-            }
-        }
-        Ok(gathered)
-    }
-
-    /// Gathers all parameters in the order in which the first micro-batch needs them.
-    fn gather_at_start(&mut self) -> Made {
-        self.graph.label("parameters");
-        if self.stage == 0 {
-            self.last = self.gather(self.shape.embedding(self.iteration.sequence), None)?;
-        }
-        for layer in 0..self.gathered.len() {
-            self.gathered[layer] = self.gather(self.shape.layer(), None)?;
-        }
-        if self.stage + 1 == self.iteration.pipeline {
-            self.gather(self.output_weights(), None)?;
-        }
-        Ok(())
-    }
-
-    /// The gradients of `weights` are computed: reduces those before them, if all of them do not fit into a bucket,
-    /// and these too if nothing follows.
-    fn reduce(&mut self, weights: Weights, ends: bool) -> Made {
-        let own = self.iteration;
-        for (group, parameters) in
-            [(Group::Data, own.dense(weights)), (Group::SameExperts, own.experts(weights))]
-        {
-            let most = own.bucket.0 / own.gradient_bytes();
-            if self.bucket(group).parameters + parameters > most {
-                self.reduce_bucket(group)?;
-            }
-            let ready = self.last;
-            let bucket = self.bucket(group);
-            bucket.parameters += parameters;
-            bucket.ready = ready;
-            if ends {
-                self.reduce_bucket(group)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn bucket(&mut self, group: Group) -> &mut Bucket {
-        match group {
-            Group::SameExperts => &mut self.experts,
-            _ => &mut self.dense,
-        }
-    }
-
-    fn reduce_bucket(&mut self, group: Group) -> Made {
-        let Bucket { parameters, ready } = std::mem::take(self.bucket(group));
-        if parameters == 0 || self.iteration.extent(group).0 == 1 {
-            return Ok(());
-        }
-        if !self.iteration.overlap {
-            self.late.push((group, parameters));
-            return Ok(());
-        }
-        self.reduce_now(group, parameters, ready)
-    }
-
-    fn reduce_now(&mut self, group: Group, parameters: u64, ready: Option<NodeId>) -> Made {
-        let operation = match self.iteration.zero {
-            0 => Operation::AllReduce,
-            _ => Operation::ReduceScatter,
-        };
-        let bytes = parameters * self.iteration.gradient_bytes();
-        let parents: Vec<NodeId> = self.last_replica.into_iter().chain(ready).collect();
-        self.last_replica =
-            Some(self.collective(group, operation, bytes, "gradients", &parents)?);
-        Ok(())
-    }
-
-    /// Adds what follows the last backward pass.
-    fn end(&mut self) -> Made {
-        self.graph.label("end");
-        let late = std::mem::take(&mut self.late);
-        for &(group, parameters) in &late {
-            self.reduce_now(group, parameters, self.last)?;
-        }
-        let ends = [0, self.iteration.pipeline - 1].contains(&self.stage);
-        if self.iteration.shares_vocabulary() && ends {
-            let shared = Weights { whole: 0, ..self.shape.embedding(self.iteration.sequence) };
-            let bytes = self.iteration.dense(shared) * self.iteration.gradient_bytes();
-            let parents: Vec<NodeId> = self.last.into_iter().chain(self.last_replica).collect();
-            let node = self.collective(
-                Group::Vocabulary,
-                Operation::AllReduce,
-                bytes,
-                "vocabulary",
-                &parents,
-            )?;
-            self.last = Some(node);
-        }
-        let parents: Vec<NodeId> = self.last.into_iter().chain(self.last_replica).collect();
-        let end = self.graph.add_after(Op::Join, &parents)?;
-        if (1..=2).contains(&self.iteration.zero) && !self.iteration.overlap {
-            for (group, parameters) in late {
-                let parents: Vec<NodeId> = self.last_replica.into_iter().chain([end]).collect();
-                let bytes = 2 * parameters;
-                let node =
-                    self.collective(group, Operation::AllGather, bytes, "parameters", &parents)?;
-                self.last_replica = Some(node);
-            }
-        }
         Ok(())
     }
 }

@@ -17,6 +17,8 @@
 mod accelerator;
 mod generate;
 mod iteration;
+mod placement;
+mod replicas;
 mod schedule;
 mod transformer;
 
