@@ -123,6 +123,7 @@ impl<'a> Stage<'a> {
         if part > 0 {
             self.receive(pass, part - 1)?;
         } else {
+            self.divided_parameters(self.shape.embedding(self.iteration.sequence))?;
             self.tensor_reduce("embedding", Direction::Forward)?;
         }
         for layer in 0..self.chunk_layers() {
@@ -132,7 +133,10 @@ impl<'a> Stage<'a> {
                 pass.micro_batch,
                 part * self.chunk_layers() + layer
             ));
-            self.parameters(self.shape.layer(), pass.micro_batch, own)?;
+            self.divided_parameters(self.shape.layer())?;
+            if pass.micro_batch == 0 {
+                self.wait(self.gathered[own as usize])?;
+            }
             self.layer_forward()?;
             self.passes = [self.passes[1], self.last];
         }
@@ -140,6 +144,7 @@ impl<'a> Stage<'a> {
             return self.send(pass, part);
         }
         self.graph.label(&format!("micro-batch {} loss", pass.micro_batch));
+        self.divided_parameters(self.shape.head(self.iteration.sequence))?;
         self.compute(self.shape.output_flops())?;
         if self.iteration.tensor > 1 {
             for _ in 0..3 {
@@ -157,6 +162,7 @@ impl<'a> Stage<'a> {
         if part + 1 < self.parts() {
             self.receive(pass, part + 1)?;
         } else {
+            self.divided_parameters(self.shape.head(self.iteration.sequence))?;
             self.compute(2.0 * self.shape.output_flops())?;
             self.tensor_reduce("output", Direction::Backward)?;
             if ends {
@@ -169,9 +175,7 @@ impl<'a> Stage<'a> {
                 pass.micro_batch,
                 part * self.chunk_layers() + layer
             ));
-            if self.iteration.zero == 3 {
-                self.parameters(self.shape.layer(), pass.micro_batch, 0)?;
-            }
+            self.divided_parameters(self.shape.layer())?;
             if self.iteration.recompute == Recompute::Full {
                 self.layer_forward()?;
             }
@@ -192,13 +196,9 @@ impl<'a> Stage<'a> {
 
     /// The parameters of the last stage besides its layers.
     pub(super) fn output_weights(&self) -> Weights {
-        let output = self.shape.output();
         match self.iteration.shares_vocabulary() {
-            true => {
-                let divided = self.shape.embedding(self.iteration.sequence).divided;
-                Weights { divided, ..output }
-            }
-            false => output,
+            true => self.shape.head(self.iteration.sequence),
+            false => self.shape.output(),
         }
     }
 

@@ -7,18 +7,20 @@ use crate::collective::Operation;
 use crate::program::{NodeId, Op};
 
 impl Stage<'_> {
-    /// The gathered parameters of a layer, before it computes.
-    pub(super) fn parameters(&mut self, weights: Weights, micro_batch: u32, own: u32) -> Made {
-        let gathered = match self.iteration.zero {
-            3 => {
-                let before = if self.iteration.overlap { self.passes[0] } else { self.last };
-                self.gather(weights, before)?
-            }
-            _ if micro_batch == 0 => self.gathered[own as usize],
-            _ => None,
-        };
-        if let Some(gathered) = gathered {
-            let parents: Vec<NodeId> = self.last.into_iter().chain([gathered]).collect();
+    /// With ZeRO 3, gathers parameters before they are used: while the layer before computes, if that overlaps.
+    pub(super) fn divided_parameters(&mut self, weights: Weights) -> Made {
+        if self.iteration.zero < 3 {
+            return Ok(());
+        }
+        let before = if self.iteration.overlap { self.passes[0] } else { self.last };
+        let gathered = self.gather(weights, before)?;
+        self.wait(gathered)
+    }
+
+    /// Lets computing wait for `node`, if there is one.
+    pub(super) fn wait(&mut self, node: Option<NodeId>) -> Made {
+        if node.is_some() {
+            let parents: Vec<NodeId> = self.last.into_iter().chain(node).collect();
             self.last = Some(self.graph.add_after(Op::Join, &parents)?);
         }
         Ok(())

@@ -131,6 +131,11 @@ impl Transformer {
         }
     }
 
+    /// The parameters that the output layer uses, with the vocabulary that the family `gpt` shares with the embedding.
+    pub fn head(&self, sequence: u32) -> Weights {
+        Weights { divided: self.embedding(sequence).divided, ..self.output() }
+    }
+
     /// All parameters, with learned positions for `sequence` tokens.
     pub fn parameters(&self, sequence: u32) -> u64 {
         self.counted(sequence, self.experts)

@@ -183,6 +183,14 @@ fn zero_sends_what_its_authors_count() {
         near(bytes(1, "bf16", overlap), 1.0);
         near(bytes(2, "fp32", overlap), 1.5);
         near(bytes(3, "bf16", overlap), 1.5);
+        // Layers twice, the vocabulary for the embedding and twice for the output; positions once, the last norm twice.
+        let one = iteration(&[]);
+        let (layers, all) = (40 * one.dense(one.transformer().layer()), one.rank_parameters(0));
+        let (norm, vocabulary) = (2 * 5_120, 51_200 * 5_120 / 8);
+        let gathered = 2 * layers + (all - layers - norm) + 2 * (vocabulary + norm);
+        let share = Operation::AllGather.bus_factor(16);
+        let expected = 2.0 * share * (all + gathered) as f64;
+        assert!((bytes(3, "bf16", overlap) / expected - 1.0).abs() < 1e-9);
     }
 }
 
