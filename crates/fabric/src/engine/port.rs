@@ -2,7 +2,7 @@
 //! are merged in one loop; and a packet on its way from one port to the next.
 
 use super::Engine;
-use super::host::Nic;
+use super::nic::Nic;
 use super::partition::{Block, BlockId, Layout, Unit};
 use super::routing::{Arrivals, Routing};
 use super::scenario::{PacketCounts, Scenario};

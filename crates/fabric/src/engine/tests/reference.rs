@@ -2,8 +2,9 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::random_scenarios::{buffers, classes, flows, managed_or_not, scenario, topologies};
-use crate::engine::host::{Nic, START, WAKE_RECEIVER, WAKE_SENDER, start_note, wake_note, wake_of};
+use crate::engine::host::{START, WAKE_RECEIVER, WAKE_SENDER, start_note, wake_note, wake_of};
 use crate::engine::looks::Looks;
+use crate::engine::nic::Nic;
 use crate::engine::routing::{at_a_tie, drawn};
 use crate::engine::{Scenario, queue_of, sojourn_simulate, with_ports};
 use crate::packet::{Kind, NIL, Packet, PacketArena, PacketId};
