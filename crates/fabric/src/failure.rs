@@ -30,9 +30,9 @@ parameters! {
         /// When it is over; never by default.
         pub until: Option<Span> = None,
         /// How long after a link begins to fail routes leave its cable out, and after its end take it in
-        /// again; never by default, as in uet-htsim. Fast hardware takes about a millisecond, and
-        /// routing protocols with default timers take up to a second or more. With 0s hardly any packet is lost.
-        /// A flow that is left without a route for good ends there, unfinished.
+        /// again; never by default, as in uet-htsim. With 0s hardly any packet is lost. The longer it is,
+        /// the longer flows wait that cannot change their path themselves. A flow that is left without a
+        /// route for good ends there, unfinished.
         pub known_after: Option<Span> = None,
     }
 }

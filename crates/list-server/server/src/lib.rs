@@ -8,6 +8,7 @@
 //! - [`Live`]: where it is watched;
 //! - [`SubscriberStore`]: which of a list's subscribers are suspended, and why.
 
+mod accepting;
 mod connection_limits;
 pub mod control;
 mod delivery;

@@ -2,6 +2,7 @@
 
 use super::protocol::{Answer, Request, limits};
 use super::{LONGEST, beside, short};
+use crate::accepting::{PAUSE, Refusals};
 use crate::delivery::server::DeliveryServer;
 use nix::unistd::{Uid, geteuid};
 use std::fs::{Permissions, remove_file, set_permissions};
@@ -49,23 +50,20 @@ impl Control {
 
     /// Answers until the runtime ends.
     pub(crate) async fn serve(self, delivery: DeliveryServer, reload: Arc<OnceLock<Box<Reload>>>) {
-        /// After the system had no file for a connection.
-        const PAUSE: Duration = Duration::from_millis(100);
         let places = Arc::new(Semaphore::new(AT_ONCE));
-        let mut accepts = true;
+        let mut refusals = Refusals::default();
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let stream = match self.listener.accept().await {
+            let stream = match refusals.take(self.listener.accept().await) {
                 Ok((stream, _)) => stream,
-                Err(error) => {
-                    if std::mem::take(&mut accepts) {
+                Err(news) => {
+                    if let Some(error) = news {
                         delivery.trouble(format!("no operator can be answered: {error}")).await;
                     }
                     sleep(PAUSE).await;
                     continue;
                 }
             };
-            accepts = true;
             let (delivery, reload) = (delivery.clone(), Arc::clone(&reload));
             spawn_local(async move {
                 // One who is gone needs no answer.

@@ -2,6 +2,7 @@
 
 pub(crate) mod live;
 
+use crate::accepting::{PAUSE, Refusals};
 use crate::connection_limits::{Network, Place, Places};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
@@ -68,20 +69,26 @@ impl Served {
 }
 
 /// Lets clients in at `listener`, as far as there are `places`, to `converse` with each. Tells of
-/// each that is `closed` for want of places.
+/// each that is `closed` for want of places, and of `trouble` where the system has no file for one.
 pub(crate) async fn attend<C: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
     places: Arc<Places>,
     closed: impl Fn(SocketAddr) + Clone + Send + 'static,
+    trouble: impl Fn(String),
     converse: impl Fn(TcpStream, Place) -> C,
 ) {
-    /// After the system had no file for a connection.
-    const PAUSE: Duration = Duration::from_millis(100);
     let listener = tokio::net::TcpListener::from_std(listener).expect("a listener is a socket");
+    let mut refusals = Refusals::default();
     loop {
-        let Ok((stream, peer)) = listener.accept().await else {
-            sleep(PAUSE).await;
-            continue;
+        let (stream, peer) = match refusals.take(listener.accept().await) {
+            Ok(accepted) => accepted,
+            Err(news) => {
+                if let Some(error) = news {
+                    trouble(format!("no page can be shown: {error}"));
+                }
+                sleep(PAUSE).await;
+                continue;
+            }
         };
         let Some((place, leave)) = places.enter(0, Network::near(peer.ip()), peer.ip()) else {
             closed(peer);

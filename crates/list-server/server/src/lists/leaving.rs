@@ -192,6 +192,10 @@ impl Subscriptions for Current {
         self.get().context.tell(&ServerEvent::PageFull { peer });
     }
 
+    fn trouble(&self, why: &str) {
+        self.get().context.tell(&ServerEvent::Trouble(why));
+    }
+
     fn find(&self, link: Link<'_>) -> Result<Option<Subscription>, NotNow> {
         let context = Arc::clone(&self.get().context);
         let Some((list, claim)) = context.lists.admit(&link)? else { return Ok(None) };

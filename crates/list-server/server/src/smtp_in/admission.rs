@@ -3,13 +3,13 @@
 use super::connection::{Kind, receive};
 use super::context::{Current, Phase};
 use super::settings::Rules;
+use crate::accepting::{PAUSE, Refusals};
 use crate::connection_limits::{First, Limits, Places};
 use crate::event::ServerEvent;
 use sojourn_smtp::server::AuthUse;
 use std::io::Write;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -32,19 +32,17 @@ pub(crate) async fn attend(
     places: Arc<Places>,
     mut phase: watch::Receiver<Phase>,
 ) {
-    /// After the system had no file for a connection.
-    const PAUSE: Duration = Duration::from_millis(100);
     let listener = tokio::net::TcpListener::from_std(listener).expect("a listener is a socket");
-    let mut accepts = true;
+    let mut refusals = Refusals::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = phase.changed() => return,
         };
-        let (stream, peer) = match accepted {
+        let (stream, peer) = match refusals.take(accepted) {
             Ok(accepted) => accepted,
-            Err(error) => {
-                if std::mem::take(&mut accepts) {
+            Err(news) => {
+                if let Some(error) = news {
                     let why = format!("no connection can be accepted: {error}");
                     current.get().context.tell(&ServerEvent::Trouble(&why));
                 }
@@ -52,7 +50,6 @@ pub(crate) async fn attend(
                 continue;
             }
         };
-        accepts = true;
         let configured = current.get();
         let Some((config, implicit)) = configured.port(number) else { return };
         let context = &configured.context;

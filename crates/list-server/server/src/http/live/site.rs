@@ -72,8 +72,13 @@ pub(crate) async fn show(window: Window, site: Site) {
     let shared = Arc::new(Shared { site, token, ticks, names });
     let limits = Limits { all: CONNECTIONS, network: CONNECTIONS, client: CONNECTIONS };
     let places = Places::new(vec![limits], First::Longest);
+    let trouble = |why| {
+        let delivery = shared.site.delivery.clone();
+        tokio::spawn(async move { delivery.trouble(why).await });
+    };
+    let converse = |it, place| converse(Arc::clone(&shared), it, place);
     tokio::select! {
-        () = attend(listener, places, |_| {}, |it, place| converse(Arc::clone(&shared), it, place)) => {}
+        () = attend(listener, places, |_| {}, trouble, converse) => {}
         () = tick(&shared) => {}
     }
 }

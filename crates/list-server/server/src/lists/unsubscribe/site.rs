@@ -34,6 +34,9 @@ pub(crate) trait Subscriptions: Send + Sync + 'static {
 
     /// A connection of this client was closed, as there are too many.
     fn closed(&self, client: SocketAddr);
+
+    /// No client is let in, and `why`.
+    fn trouble(&self, why: &str);
 }
 
 /// A link to unsubscribe that was opened.
@@ -90,11 +93,12 @@ impl<S: Subscriptions> Endpoint<S> {
         };
         let subscriptions = Arc::clone(&self.subscriptions);
         let closed = move |client| subscriptions.closed(client);
+        let trouble = |why: String| self.subscriptions.trouble(&why);
         let converse = |stream, place| {
             let endpoint = Arc::clone(&self);
             async move { drop(timeout(LIFETIME, endpoint.converse(stream, &place)).await) }
         };
-        attend(listener, places, closed, converse).await;
+        attend(listener, places, closed, trouble, converse).await;
     }
 
     async fn converse(&self, stream: TcpStream, place: &Place) {
@@ -197,6 +201,8 @@ mod tests {
 
     impl Subscriptions for One {
         fn closed(&self, _: SocketAddr) {}
+
+        fn trouble(&self, _: &str) {}
 
         fn tls(&self) -> Option<TlsAcceptor> {
             None
