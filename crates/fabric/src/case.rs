@@ -303,13 +303,13 @@ impl Ready {
             Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, execution.progress)?,
         };
         let mut report = report(execution.keep, self.played(), &best, &outcome);
-        let words = without_route(&outcome.without_route);
+        let ends = match self.completion {
+            Completion::Receiver => &outcome.received,
+            Completion::Sender => &outcome.acknowledged,
+        };
+        let words = without_route(&outcome.without_route, ends);
         report.totals.extend(words.map(|words| (WITHOUT_ROUTE.to_owned(), Value::Text(words))));
         if let Scheme::Packets(scheme) = &self.scheme {
-            let ends = match self.completion {
-                Completion::Receiver => &outcome.received,
-                Completion::Sender => &outcome.acknowledged,
-            };
             let words = too_short(&scheme.transport, &self.jobs.flows, ends, &mut ideals);
             report.totals.extend(words.map(|words| (TOO_SHORT.to_owned(), Value::Text(words))));
         }

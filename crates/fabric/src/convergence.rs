@@ -13,6 +13,8 @@ pub(crate) struct Outage {
     pub(crate) known: Range<Time>,
     /// The ports that send on them; one of the two of a cable suffices.
     pub(crate) ports: Vec<u32>,
+    /// Whether nothing gets through. Where it does, packets without another way go on over the cable.
+    pub(crate) are_dead: bool,
 }
 
 /// The routes of a fabric from a time on.
@@ -37,12 +39,14 @@ impl Convergence {
         let ends = outages.iter().flat_map(|outage| [outage.known.start, outage.known.end]);
         let times: BTreeSet<Time> = ends.filter(|&at| at != Time::NEVER).collect();
         let detour = |from| {
-            let known = outages.iter().filter(|outage| outage.known.contains(&from));
-            let out = known.flat_map(|outage| outage.ports.iter().copied()).collect();
+            let known = || outages.iter().filter(|outage| outage.known.contains(&from));
+            let ports = |outage: &Outage| outage.ports.clone();
+            let out = known().flat_map(ports).collect();
+            let dead = known().filter(|outage| outage.are_dead).flat_map(ports).collect();
             Detour {
                 from,
                 routes: network.routes_without(&out),
-                parts: network.parts_without(&out),
+                parts: network.parts_without(&dead),
             }
         };
         Convergence { detours: times.into_iter().map(detour).collect() }

@@ -212,7 +212,8 @@ impl Failures {
             if let Some(delay) = failure.known_after {
                 let known = |at: Time| if at == Time::NEVER { at } else { at + delay };
                 let known = known(episode.from)..known(episode.until);
-                outages.push(Outage { known, ports });
+                let are_dead = failure.capacity == 0.0 || failure.loss == 1.0;
+                outages.push(Outage { known, ports, are_dead });
             }
         }
         Ok(Failures { episodes: all, convergence: Convergence::of(&outages, network) })

@@ -141,7 +141,7 @@ impl Scenario {
         self.failures.convergence().cuts(&self.flows)
     }
 
-    /// When each flow ended unfinished because it, or one that it waits for, had no route for good;
+    /// When each flow that could finish ended because it, or one that it waits for, had no route for good;
     /// [`Time::NEVER`] for others, and empty where routes never change. The flows were `acknowledged` and those
     /// that wait `began` at these times.
     pub(super) fn without_route(&self, acknowledged: &[Time], began: &[Time]) -> Vec<Time> {
@@ -159,7 +159,8 @@ impl Scenario {
             // Not before it has come, nor after the end.
             let began = place.map(|place| began[place]).filter(|&began| began != Time::NEVER);
             let since = ended[flow].max(began.unwrap_or(self.flows[flow].arrived));
-            ended[flow] = if since > self.horizon { Time::NEVER } else { since };
+            let never = since > self.horizon || self.flows[flow].is_endless();
+            ended[flow] = if never { Time::NEVER } else { since };
         }
         ended
     }
@@ -167,7 +168,10 @@ impl Scenario {
     /// End of a run whose flows were `acknowledged` at these times, or ended `without_route`: the last of
     /// them, or of watches.
     pub(super) fn ended(&self, acknowledged: &[Time], without_route: &[Time]) -> Time {
-        let cut = without_route.iter().copied().chain(std::iter::repeat(Time::NEVER));
+        // Where flows go on without an end, the engine stops for no flow that had to end.
+        let goes_on = self.flows.iter().any(Flow::is_endless);
+        let cut = without_route.iter().copied().filter(|_| !goes_on);
+        let cut = cut.chain(std::iter::repeat(Time::NEVER));
         let ends = acknowledged.iter().zip(cut).map(|(&at, cut)| at.min(cut));
         let mut finite = ends.clone().zip(&*self.flows);
         if finite.any(|(at, flow)| at == Time::NEVER && !flow.is_endless()) {
@@ -186,8 +190,8 @@ pub struct Outcome {
     pub received: Vec<Time>,
     /// When the sender of each flow knew that; [`Time::NEVER`] if it never did.
     pub acknowledged: Vec<Time>,
-    /// When each flow ended unfinished because it had no route any more, or one that it waits for;
-    /// [`Time::NEVER`] for others, and empty where routes never change.
+    /// When each flow ended before its sender knew of its arrival because it had no route any more, or one
+    /// that it waits for; [`Time::NEVER`] for others, and empty where routes never change.
     pub without_route: Vec<Time>,
     /// Resends, time-outs and progress of each flow.
     pub tallies: Vec<Tally>,

@@ -300,7 +300,7 @@ pub trait Queue {
         None
     }
 
-    /// The packet that leaves next, where most have waited for so long that it pays to fetch it into the
+    /// A packet that may leave next, where most have waited for so long that it pays to fetch it into the
     /// cache before the port is visited.
     #[doc(hidden)]
     #[inline]

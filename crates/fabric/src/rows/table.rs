@@ -106,7 +106,7 @@ impl Run<'_> {
                 job: Job { bytes, arrived, finished: finished[number], ideal },
                 acknowledged: outcome.acknowledged[number],
                 started,
-                without_route: self.without_route(number),
+                without_route: self.without_route(number, finished[number]),
                 set: owner.set.map(|set| first_set + set as usize),
                 src: Some(flow.from),
                 dst: Some(flow.to),
@@ -126,9 +126,10 @@ impl Run<'_> {
         self.outcome.delivered.get(flow).copied()
     }
 
-    /// Since when flow number `flow` has no route any more; [`Time::NEVER`] where it has one.
-    fn without_route(&self, flow: usize) -> Time {
-        self.outcome.without_route.get(flow).copied().unwrap_or(Time::NEVER)
+    /// Since when flow number `flow` has no route any more; [`Time::NEVER`] where it has one, or has `finished`.
+    fn without_route(&self, flow: usize, finished: Time) -> Time {
+        let since = self.outcome.without_route.get(flow).copied();
+        since.filter(|_| finished == Time::NEVER).unwrap_or(Time::NEVER)
     }
 
     /// When flow number `flow` began; [`Time::NEVER`] if it waited for others to the end.
@@ -152,7 +153,7 @@ impl Run<'_> {
         let last = |ends: &[Time]| own.clone().map(|member| ends[member]).max();
         let any = jobs.members.of(place as u32).first().map(|&member| jobs.flows[member as usize]);
         let deadlines = members.clone().map(|member| jobs.flows[member].deadline);
-        let cut = members.map(|member| self.without_route(member));
+        let cut = members.map(|member| self.without_route(member, outcome.received[member]));
         let (kind, src) = match set.kind {
             JobKind::Query => (Kind::Query, any.map(|request| request.from)),
             JobKind::Messages => (Kind::Job, None),
@@ -204,7 +205,7 @@ impl Run<'_> {
             },
             acknowledged: outcome.acknowledged[place],
             started: self.began(place),
-            without_route: self.without_route(place),
+            without_route: self.without_route(place, outcome.received[place]),
             set: Some(set),
             src: Some(flow.from),
             dst: Some(flow.to),

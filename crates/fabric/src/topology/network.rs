@@ -168,7 +168,7 @@ impl Network {
     }
 
     /// The routes without the cables of the ports that are `out`. Where these were the only way it is as in
-    /// the whole fabric, and packets are lost there.
+    /// the whole fabric.
     pub(crate) fn routes_without(&self, out: &BTreeSet<u32>) -> Routes {
         let Network { hosts, ref links, ref first_port, .. } = *self;
         let (whole, at) = (peers(links, hosts, |_| true), at_switches(links, hosts));

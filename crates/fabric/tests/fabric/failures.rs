@@ -4,6 +4,7 @@ use crate::common::*;
 use sojourn_core::parameters::{Check, defaults};
 use sojourn_core::{Bytes, Execution, Span, Streams};
 use sojourn_fabric::engine::Progress;
+use sojourn_fabric::flow::Completion;
 use sojourn_fabric::topology::{FatTree, Topology};
 use sojourn_fabric::{Failure, Flow, Hosts, Packets};
 
@@ -175,5 +176,30 @@ fn flows_without_a_route_end_with_a_reason() {
         let expected = "5 of 6 flows ended unfinished without a route, the first at 30us";
         assert_eq!(cut.words("without_route"), expected, "{scheme}");
         assert_eq!(run(", until = \"60us\"").figure("unfinished"), 0, "{scheme}");
+    }
+}
+
+/// A link that still carries something ends no flow, whatever routes know of it; and a flow that arrived before
+/// its ACK was lost has finished.
+#[test]
+fn flows_that_arrive_have_a_route() {
+    let text = "id,src,dst,size_bytes,arrival\na,0,1,400000,0s\nb,0,1,4000,15us\nc,2,3,4000,90us\n";
+    for scheme in SCHEMES {
+        let run = |fate: &str| {
+            let settings = format!("{fate}, from = \"10us\", known_after = \"20us\"");
+            let (failure, drain) = (vec![failure(&settings)], Span::from_s(5));
+            let lab = Lab { failure, drain, completion: Completion::Receiver, ..lab(scheme) };
+            Run::of(&lab.ready(listed(text)))
+        };
+        for fate in ["capacity = 0.5", "loss = 0.01"] {
+            let run = run(&format!("link = \"host 1 - 0.0\", {fate}"));
+            assert_eq!(run.figure("unfinished"), 0, "{scheme}, {fate}");
+        }
+        let deaf = run("link = \"host 1 > 0.0\", capacity = 0");
+        let open = deaf.figure("unfinished");
+        let since = deaf.rows.ints("without_route_ps").iter().filter(|&&ps| ps >= 0).count();
+        assert_eq!((open, since), (1, 1), "{scheme}");
+        let expected = "1 of 3 flows ended unfinished without a route, the first at 30us";
+        assert_eq!(deaf.words("without_route"), expected, "{scheme}");
     }
 }

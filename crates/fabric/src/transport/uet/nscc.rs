@@ -71,6 +71,8 @@ impl Rules {
         let payload = full as f64 - header as f64;
         let scale = product / REFERENCE_BYTES;
         let by_target = target.ps() as f64 / REFERENCE_ROUND_TRIP.ps() as f64;
+        let first = uet.initial_window.map_or(most, |bytes| (bytes.0 as i64).max(full as i64));
+        let kept = (most.max(first) as u64 / full).max(LEAST_ANSWERS);
         let queue = rate.span((product / full as f64).ceil() as u64 * full);
         Rules {
             rate,
@@ -78,10 +80,10 @@ impl Rules {
             header: header as i64,
             round_trip,
             most,
-            first: uet.initial_window.map_or(most, |bytes| (bytes.0 as i64).max(full as i64)),
+            first,
             rto: uet.rto.unwrap_or(LEAST_PATIENCE + queue * 6),
             ack_every: uet.ack_every.map_or(ACK_EVERY.min(quarter), |bytes| bytes.0),
-            answers: (most as u64 / full).max(LEAST_ANSWERS) as u32,
+            answers: u32::try_from(kept).unwrap_or(u32::MAX),
             target,
             proportional: 4.0 * payload * scale * by_target / target.ps() as f64,
             fair: 5.0 * payload * scale,
