@@ -45,7 +45,7 @@ impl Convergence {
             let dead = known().filter(|outage| outage.are_dead).flat_map(ports).collect();
             Detour {
                 from,
-                routes: network.routes_without(&out),
+                routes: network.routes_without(&out, &dead),
                 parts: network.parts_without(&dead),
             }
         };

@@ -167,14 +167,15 @@ impl Network {
         Network { reach: network.farthest(), ..network }
     }
 
-    /// The routes without the cables of the ports that are `out`. Where these were the only way it is as in
-    /// the whole fabric.
-    pub(crate) fn routes_without(&self, out: &BTreeSet<u32>) -> Routes {
+    /// The routes without the cables of the ports that are `out`. Where these were the only way they are taken
+    /// all the same, but for those that are `dead`; and where only dead ones lead there, these.
+    pub(crate) fn routes_without(&self, out: &BTreeSet<u32>, dead: &BTreeSet<u32>) -> Routes {
         let Network { hosts, ref links, ref first_port, .. } = *self;
         let (whole, at) = (peers(links, hosts, |_| true), at_switches(links, hosts));
         let left = peers(links, hosts, |port| !self.is_out(port, out));
+        let alive = peers(links, hosts, |port| !self.is_out(port, dead));
         let cables = |peers| Cables { first_port, peers, hosts: &at };
-        Routes::by(&[cables(&left), cables(&whole)])
+        Routes::by(&[cables(&left), cables(&alive), cables(&whole)])
     }
 
     /// For each host a number, the same for those that reach each other without the cables that are `out`.

@@ -390,7 +390,7 @@ mod tests {
             let ports = whole.hosts as u32..whole.links.len() as u32;
             let between: Vec<u32> = ports.filter(|&port| whole.far_end(port) >= whole.hosts as u32).collect();
             let out: BTreeSet<u32> = out.iter().map(|place| between[place.index(between.len())]).collect();
-            let routes = whole.routes_without(&out);
+            let routes = whole.routes_without(&out, &out);
             let mut rest: Network = whole.clone();
             rest.routes = routes;
             let parts = whole.parts_without(&out);
