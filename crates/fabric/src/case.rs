@@ -8,14 +8,15 @@ use crate::flow::{Completion, Flow, Ideals, Packets};
 use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
 use crate::job::{Averaging, Jobs};
-use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
+use crate::packet::{LATEST_ARRIVAL, LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::Builder;
+use crate::ranks::RankRun;
 use crate::rows::{PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, report, too_short, without_route};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, Graph, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
-use crate::workload::{Drawn, Workload, WorkloadContext};
+use crate::workload::{Drawn, Role, Workload, WorkloadContext};
 use sojourn_core::model::Tell;
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::resource::{Call, Tables};
@@ -99,6 +100,13 @@ impl Check for FabricCase {
         }
         if !self.failure.is_empty() {
             self.check_failures(&graph)?;
+        }
+        if self.workload.has_ranks()
+            && let Some(background) = self.background.as_ref().filter(|other| other.has_ranks())
+        {
+            let given = Value::Text(background.arrivals.name().to_owned());
+            let expected = "a workload of flows, beside ranks";
+            return Err(Refusal::value(&given, expected).under("kind").under("background"));
         }
         let memories = self.tiers().plans(&graph)?;
         let Scheme::Packets(scheme) = &self.scheme else { return self.check_ideal() };
@@ -261,7 +269,9 @@ impl FabricCase {
             })
             .collect();
         let jobs = Jobs::new(&drawn?);
-        let drained = jobs.last_arrival().map(|last| last + self.drain);
+        // Ranks say themselves how long they take.
+        let last = jobs.last_arrival().max(jobs.ranks.as_ref().map(|_| Time::ZERO + LATEST_ARRIVAL));
+        let drained = last.map(|last| last + self.drain);
         let network = Arc::new(graph.network());
         let failures = self.failures(&network, streams)?;
         let averaging = Averaging::new(&jobs.watches, self.round_trip(&network, &jobs));
@@ -333,6 +343,7 @@ impl Ready {
         scheme: &PacketScheme,
         execution: Execution<'_>,
     ) -> Result<Outcome, Cancelled> {
+        let ranks = self.ranks();
         let scenario = Scenario {
             network: self.network.clone(),
             memories: self.memories.clone(),
@@ -349,6 +360,7 @@ impl Ready {
             horizon: self.horizon,
             sample: self.sample,
             failures: self.failures.clone(),
+            ranks: ranks.clone(),
             streams: self.streams,
         };
         let setup = Setup {
@@ -360,12 +372,20 @@ impl Ready {
             nic: self.nic.clone(),
             streams: self.streams,
             exchanges: scheme.transport.exchanges(self.jobs.flows.len()),
+            connections: ranks.map(|run| run.connections()),
             digest_windows: self.digest_windows,
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
         scheme.surround(execution, || {
             engine::simulate(&scenario, &scheme.queue, transport, execution)
         })
+    }
+
+    /// The ranks of the case before they have done anything, if it has any.
+    fn ranks(&self) -> Option<Arc<RankRun>> {
+        let plan = self.jobs.ranks.clone()?;
+        let first = self.jobs.owners.partition_point(|owner| owner.role != Role::Connection);
+        Some(Arc::new(RankRun::new(plan, first as u32, self.packets.payload.0)))
     }
 
     /// The packet that each flow loses by script; none where there is no script.
@@ -413,6 +433,7 @@ impl Ready {
             watched: Vec::new(),
             progress: Vec::new(),
             delivered: Vec::new(),
+            ranks: None,
             counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
             port_peaks: Vec::new(),

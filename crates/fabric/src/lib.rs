@@ -4,6 +4,7 @@
 //! - [`switch_memory`]: what the ports of a switch share; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
 //! - [`workload`]: which flows arrive when; [`python`]: what of all this is in Python or Parquet files;
+//! - [`ranks`]: programs of ranks that compute and send each other messages;
 //! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
 pub mod case;
@@ -21,6 +22,7 @@ pub mod packet;
 pub mod path;
 pub mod python;
 pub mod queue;
+pub mod ranks;
 mod rows;
 pub mod scheme;
 pub mod switch_memory;

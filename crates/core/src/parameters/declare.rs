@@ -272,6 +272,11 @@ macro_rules! choices {
         }
 
         impl $type {
+            /// The name of this choice.
+            pub const fn name(self) -> &'static str {
+                match self { $($type::$choice => $name,)+ }
+            }
+
             /// All choices, documented.
             pub fn entries() -> Vec<$crate::parameters::Entry> {
                 vec![$($crate::parameters::Entry {
@@ -302,8 +307,7 @@ macro_rules! choices {
             }
 
             fn write(&self) -> Option<$crate::parameters::Value> {
-                let name = match self { $($type::$choice => $name,)+ };
-                Some($crate::parameters::Value::Text(name.to_owned()))
+                Some($crate::parameters::Value::Text(self.name().to_owned()))
             }
         }
     };

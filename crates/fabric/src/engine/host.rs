@@ -8,6 +8,7 @@ use super::routing::Arrivals;
 use super::scenario::ScriptedLoss;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
+use crate::ranks::{Note, Ranks};
 use crate::transport::{End, Transport, Wake};
 use sojourn_core::Time;
 
@@ -53,7 +54,10 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     /// Resumes a flow that was held: its link can take some packets at `now`.
     fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: PacketId) -> PacketId {
         let nic = at(&mut self.nics, host);
-        let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
+        let flow = nic.resume(now, |flow| {
+            let order = self.ranks.as_ref().and_then(|ranks| ranks.order(flow));
+            order.or_else(|| self.transport.urgency(flow, now))
+        });
         self.outbox.now = now;
         self.outbox.capacity = nic.quantum();
         self.transport.resume(flow, &mut self.outbox);
@@ -73,6 +77,11 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         if !self.outbox.wakes.is_empty() {
             arrivals = self.set_wakes(host, ends, arrivals);
         }
+        if let Some(ranks) = &self.ranks
+            && !ranks.notes.is_empty()
+        {
+            arrivals = self.tell(host, ends, arrivals);
+        }
         if !self.outbox.packets.is_empty() {
             let alone = self.fabric.arena.known(arrivals).arrives() > self.outbox.now;
             self.send(host, alone);
@@ -86,6 +95,16 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         self.heed_cancel_in_time();
         for wake in self.outbox.wakes.drain(..) {
             self.fabric.note(host, wake_note(wake), ends, &mut arrivals);
+        }
+        arrivals
+    }
+
+    /// Leaves the notes that the ranks of `host` have asked for.
+    #[cold]
+    fn tell(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
+        let ranks = self.ranks.as_mut().expect("ranks that ask");
+        for note in ranks.notes.drain(..) {
+            self.fabric.note(host, rank_note(note), ends, &mut arrivals);
         }
         arrivals
     }
@@ -104,7 +123,15 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
         match packet.kind {
             Kind::START | Kind::WAKE if is_cut(&self.cuts, packet, now) => {}
-            Kind::START => self.transport.start(flow, &mut self.outbox),
+            Kind::START => match &mut self.ranks {
+                Some(ranks) if ranks.has(flow) => {
+                    if let Some(end) = ranks.next_end(flow) {
+                        self.transport.extend(flow, end, &mut self.outbox);
+                    }
+                }
+                _ => self.transport.start(flow, &mut self.outbox),
+            },
+            Kind::RANK => self.ranks.as_mut().expect("ranks with notes").look(flow, now),
             Kind::WAKE => self.transport.wake(wake_of(packet), &mut self.outbox),
             Kind::LOOK => {
                 let (number, instant) = (packet.to, packet.sequence);
@@ -116,7 +143,11 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             _ => {
                 counts.delivered += 1;
                 counts.marked += u64::from(packet.marks & CE != 0);
+                let kind = packet.kind;
                 self.transport.receive(packet, &mut self.outbox);
+                if let Some(ranks) = &mut self.ranks {
+                    hear(ranks, &self.transport, (flow, kind), now);
+                }
             }
         }
         if std::mem::take(&mut self.outbox.held) {
@@ -221,6 +252,16 @@ impl<B: Boundary> Fabric<'_, B> {
     }
 }
 
+/// Tells `ranks` how far `flow` has come, by a packet of `kind` for one of its ends.
+#[inline]
+fn hear<T: Transport>(ranks: &mut Ranks<'_>, transport: &T, (flow, kind): (u32, Kind), now: Time) {
+    if kind == Kind::DATA {
+        ranks.has_come(flow, transport.first_missing(flow), now);
+    } else if ranks.waits_for_acknowledgements() {
+        ranks.was_acknowledged(flow, transport.tally(flow).acknowledged, now);
+    }
+}
+
 /// Whether a data packet of `flow` is one that is lost by script, this time.
 #[inline(always)]
 fn is_lost(losses: &mut [ScriptedLoss], flow: u32, sequence: u32) -> bool {
@@ -238,12 +279,21 @@ fn is_cut(cuts: &[Time], note: &Packet, now: Time) -> bool {
 }
 
 /// The low byte of the key of a note, which a host sends itself and which lies in the lists of the packets
-/// that reach it. At one time packets come first (0), then flows start, then senders wake, then
-/// receivers, and at last flows are looked at.
-pub(super) const START: u8 = 1;
-pub(super) const WAKE_SENDER: u8 = 2;
-pub(super) const WAKE_RECEIVER: u8 = 3;
-const LOOK: u8 = 4;
+/// that reach it. At one time packets come first (0), then ranks go on, then flows start, then senders
+/// wake, then receivers, and at last flows are looked at.
+const RANK: u8 = 1;
+pub(super) const START: u8 = 2;
+pub(super) const WAKE_SENDER: u8 = 3;
+pub(super) const WAKE_RECEIVER: u8 = 4;
+const LOOK: u8 = 5;
+
+/// The note that a rank has asked for.
+pub(super) fn rank_note(asked: Note) -> Packet {
+    match asked {
+        Note::Send { at, flow } => start_note(at, flow),
+        Note::Look { at, rank } => note(Packet::arriving(at, RANK), Kind::RANK, rank),
+    }
+}
 
 /// The note that `flow` starts at `at`.
 pub(super) fn start_note(at: Time, flow: u32) -> Packet {

@@ -39,11 +39,12 @@ use crate::hosts::HostPort;
 use crate::job::Waiting;
 use crate::packet::PacketId;
 use crate::queue::{Builder, Outlet, Queue, QueueKind};
+use crate::ranks::Ranks;
 use crate::topology::Link;
 use crate::transport::{Outbox, Transport};
 use barrier::WindowSummary;
 use cancellation::unless_cancelled;
-use host::start_note;
+use host::{rank_note, start_note};
 use looks::Looks;
 use nic::Nic;
 use partition::{Block, BlockId, Layout, Partition};
@@ -132,15 +133,16 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     received: Vec<Time>,
     acknowledged: Vec<Time>,
     waiting: Waiting,
+    ranks: Option<Box<Ranks<'a>>>,
     looks: Looks<'a>,
     samples: Samples,
-    /// Flows that can finish, and watches, of all sides.
+    /// Flows that can finish, watches and ranks, of all sides.
     all: usize,
-    /// Flows that can finish, and watches, whose source is on this side.
+    /// Flows that can finish and watches whose source is on this side, and its ranks.
     own: usize,
-    /// Flows and watches of all sides that were not done at the last meeting.
+    /// What of all sides was not done at the last meeting.
     unfinished: usize,
-    /// Flows and watches of this side that are done.
+    /// Flows and watches of this side that are done; ranks know how many of them are.
     done: usize,
     /// Number of the next flow that arrives.
     next_flow: usize,
@@ -187,7 +189,13 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let watched = scenario.watches.iter().map(|watch| &scenario.flows[watch.flow as usize]);
         let goals = finite.chain(watched);
         let is_own = |flow: &&Flow| boundary.is_mine(layout.of(flow.from.into()));
+        let ranks = scenario.ranks.as_deref().map(|run| {
+            let side_of = |host: u16| layout.blocks[usize::from(layout.of(host.into()))].side;
+            Box::new(Ranks::new(run, side, side_of, scenario.window()))
+        });
+        let [all_ranks, own_ranks] = ranks.as_ref().map_or([0; 2], |ranks| ranks.counts());
         let (all, own) = (goals.clone().count(), goals.filter(is_own).count());
+        let (all, own) = (all + all_ranks, own + own_ranks);
         Engine {
             scenario,
             progress,
@@ -215,6 +223,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             received: vec![Time::NEVER; scenario.flows.len()],
             acknowledged: vec![Time::NEVER; scenario.flows.len()],
             waiting: Waiting::new(&scenario.dependencies),
+            ranks,
             looks: Looks::new(scenario),
             all,
             own,
@@ -248,7 +257,14 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             self.look_up();
         }
         self.windows += 1;
-        WindowSummary { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done }
+        let (mut last, mut done) = (self.quiet_until, self.done);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.read();
+            leave_notes_of(ranks, &mut self.fabric);
+            last = last.min(self.fabric.links.wheel.window_of(ranks.soonest_from(self.until)));
+            done += ranks.done;
+        }
+        WindowSummary { next: self.fabric.links.wheel.next(last), done }
     }
 
     /// Begins a window: visits the blocks that no link from another side leads to.
@@ -358,9 +374,11 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             port_peaks[unit as usize] = port.queue.peak();
         }
         let without_route = self.scenario.without_route(&self.acknowledged, &self.waiting.began);
+        let ranks = self.ranks.map(|ranks| ranks.outcome(horizon));
         Outcome {
-            ended: self.scenario.ended(&self.acknowledged, &without_route),
+            ended: self.scenario.ended(&self.acknowledged, &without_route, ranks.as_ref()),
             without_route,
+            ranks,
             tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
             delivered: (0..self.acknowledged.len() as u32)
                 .map(|flow| self.transport.received(flow))
@@ -400,6 +418,9 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     /// at before.
     #[inline(never)]
     fn leave_notes(&mut self, ends: Time) {
+        if let Some(ranks) = &mut self.ranks {
+            leave_notes_of(ranks, &mut self.fabric);
+        }
         let flows = self.scenario.independent();
         while let Some(flow) = flows.get(self.next_flow)
             && flow.arrived < ends
@@ -420,6 +441,13 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let next = flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
         let last = next.min(self.looks.next_instant()).min(self.scenario.horizon + Span::from_s(1));
         self.quiet_until = self.fabric.links.wheel.window_of(last);
+    }
+}
+
+/// Leaves the notes that `ranks` have asked for, in a later window or one that has not begun.
+fn leave_notes_of<B: Boundary>(ranks: &mut Ranks<'_>, fabric: &mut Fabric<'_, B>) {
+    for note in std::mem::take(&mut ranks.notes) {
+        fabric.leave(ranks.host(note).into(), rank_note(note));
     }
 }
 

@@ -10,6 +10,7 @@ use crate::job::{Dependencies, Watch};
 use crate::packet::PacketArena;
 use crate::path::Balance;
 use crate::queue::{FifoAhead, QueueKind};
+use crate::ranks::{RankOutcome, RankRun};
 use crate::switch_memory::{Inflow, MemoryPlan};
 use crate::topology::{ExactTiming, Network};
 use crate::transport::Tally;
@@ -47,6 +48,8 @@ pub struct Scenario {
     pub horizon: Time,
     /// Interval between samples of switches' ports, if there are any.
     pub sample: Option<Span>,
+    /// Ranks that execute a program, where there are any. Their connections are the last of the flows.
+    pub ranks: Option<Arc<RankRun>>,
     /// Links that fail.
     pub failures: Arc<Failures>,
     /// The random streams.
@@ -167,7 +170,16 @@ impl Scenario {
 
     /// End of a run whose flows were `acknowledged` at these times, or ended `without_route`: the last of
     /// them, or of watches.
-    pub(super) fn ended(&self, acknowledged: &[Time], without_route: &[Time]) -> Time {
+    pub(super) fn ended(
+        &self,
+        acknowledged: &[Time],
+        without_route: &[Time],
+        ranks: Option<&RankOutcome>,
+    ) -> Time {
+        let of_ranks = ranks.iter().flat_map(|ranks| ranks.ended.iter().copied());
+        if of_ranks.clone().any(|at| at == Time::NEVER) {
+            return self.horizon;
+        }
         // Where flows go on without an end, the engine stops for no flow that had to end.
         let goes_on = self.flows.iter().any(Flow::is_endless);
         let cut = without_route.iter().copied().filter(|_| !goes_on);
@@ -178,6 +190,7 @@ impl Scenario {
             return self.horizon;
         }
         let ends = ends.filter(|at| *at != Time::NEVER);
+        let ends = ends.chain(of_ranks);
         let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
         last.unwrap_or(Time::ZERO)
     }
@@ -203,6 +216,8 @@ pub struct Outcome {
     pub progress: Vec<Vec<u64>>,
     /// Bytes of each flow that its receiver had at the end.
     pub delivered: Vec<u64>,
+    /// What ranks did, where there are any.
+    pub ranks: Option<RankOutcome>,
     /// Totals of packets.
     pub counts: PacketCounts,
     /// The most bytes that waited in each switch at once; empty where switches have no common memory.
@@ -244,12 +259,15 @@ impl Outcome {
             join(&mut all.memory_peaks, part.memory_peaks, u64::max);
             join(&mut all.port_peaks, part.port_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
+            if let (Some(all), Some(part)) = (&mut all.ranks, part.ranks) {
+                all.join(part);
+            }
             all.counts = all.counts + part.counts;
             all.samples.extend(part.samples);
         }
         sampling::in_order(&mut all.samples);
         all.without_route = scenario.without_route(&all.acknowledged, &all.began);
-        all.ended = scenario.ended(&all.acknowledged, &all.without_route);
+        all.ended = scenario.ended(&all.acknowledged, &all.without_route, all.ranks.as_ref());
         all
     }
 }

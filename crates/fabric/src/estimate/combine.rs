@@ -65,6 +65,7 @@ impl Decomposition {
             progress: Vec::new(),
             delivered: Vec::new(),
             samples: Vec::new(),
+            ranks: None,
             counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
             port_peaks: Vec::new(),

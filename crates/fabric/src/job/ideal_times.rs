@@ -26,7 +26,13 @@ impl Jobs {
         completion: Completion,
     ) -> IdealTimes {
         let until = |ideals: &mut Ideals<'_>, completion| -> Vec<Span> {
-            self.flows.iter().map(|flow| ideals.of(flow, completion)).collect()
+            let of_own = self.flows.iter().zip(&self.owners);
+            of_own
+                .map(|(flow, owner)| match owner.role {
+                    Role::Connection => Span::MAX,
+                    _ => ideals.of(flow, completion),
+                })
+                .collect()
         };
         let mut flows = until(ideals, completion);
         if self.sets.is_empty() {

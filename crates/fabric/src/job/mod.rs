@@ -11,6 +11,7 @@ pub(crate) use ideal_times::IdealTimes;
 
 use crate::flow::Flow;
 use crate::lists::Lists;
+use crate::ranks::RankPlan;
 use crate::workload::offered::Offered;
 use crate::workload::{Drawn, JobKind, MessageId, Role};
 use sojourn_core::Time;
@@ -24,6 +25,8 @@ pub(crate) struct Jobs {
     pub(crate) flows: Arc<[Flow]>,
     /// Which of the last flows wait for which.
     pub(crate) dependencies: Arc<Dependencies>,
+    /// The ranks whose connections are the last of all flows, where there are any.
+    pub(crate) ranks: Option<Arc<RankPlan>>,
     /// The measurements of flows without an end, in order.
     pub(crate) watches: Arc<[Watch]>,
     /// The owner of each flow.
@@ -77,7 +80,18 @@ struct Placed {
     owner: Owner,
     /// The message that it carries, of its part of the case.
     message: MessageId,
-    waits: bool,
+    begins: Begins,
+}
+
+/// What a flow begins by, in the order of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Begins {
+    /// Its arrival time.
+    AtItsTime,
+    /// The ends of others.
+    AfterOthers,
+    /// What ranks do.
+    ByRanks,
 }
 
 impl Jobs {
@@ -90,6 +104,7 @@ impl Jobs {
         let members = (0..).zip(&owners).filter_map(|(flow, owner)| Some((owner.set?, flow)));
         Jobs {
             dependencies: Arc::new(dependencies(parts, &placed)),
+            ranks: parts.iter().find_map(|drawn| drawn.ranks.clone()),
             watches: watches(parts, &placed),
             members: Lists::grouped(sets.len(), members),
             flows: placed.iter().map(|placed| placed.flow).collect(),
@@ -151,30 +166,31 @@ fn placed(parts: &[Drawn], ranks: &[u32]) -> Vec<Placed> {
     let mut placed = Vec::with_capacity(parts.iter().map(|drawn| drawn.flows.len()).sum());
     for in_set in [false, true] {
         let mut first_set = 0;
-        for (part, Drawn { flows, graph, .. }) in (0..).zip(parts) {
+        for (part, Drawn { flows, graph, ranks: of_ranks, .. }) in (0..).zip(parts) {
             for (message, &flow) in MessageId::all().zip(flows) {
                 let job = graph.job(message);
                 if job.is_some() != in_set {
                     continue;
                 }
                 let set = job.map(|job| ranks[first_set + job.place()]);
-                placed.push(Placed {
-                    flow,
-                    owner: Owner { part, role: graph.role(message), set },
-                    message,
-                    waits: graph.waits(message),
-                });
+                let (role, begins) = match of_ranks {
+                    Some(_) => (Role::Connection, Begins::ByRanks),
+                    None if graph.waits(message) => (graph.role(message), Begins::AfterOthers),
+                    None => (graph.role(message), Begins::AtItsTime),
+                };
+                let owner = Owner { part, role, set };
+                placed.push(Placed { flow, owner, message, begins });
             }
             first_set += graph.jobs().len();
         }
     }
-    placed.sort_by_key(|placed| (placed.waits, placed.flow.arrived));
+    placed.sort_by_key(|placed| (placed.begins, placed.flow.arrived));
     placed
 }
 
 /// Which of the last flows wait for which.
 fn dependencies(parts: &[Drawn], placed: &[Placed]) -> Dependencies {
-    let waiting = placed.iter().filter(|placed| placed.waits).count();
+    let waiting = placed.iter().filter(|placed| placed.begins > Begins::AtItsTime).count();
     if waiting == 0 {
         return Dependencies::none(placed.len());
     }

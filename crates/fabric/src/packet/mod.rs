@@ -52,8 +52,10 @@ impl Kind {
     pub(crate) const WAKE: Kind = Kind(Kind::FIRST_NOTE + 1);
     /// Never leaves its host: a note to look how far a flow has come.
     pub(crate) const LOOK: Kind = Kind(Kind::FIRST_NOTE + 2);
+    /// Never leaves its host: a note that a rank has something to do; `flow` is the rank.
+    pub(crate) const RANK: Kind = Kind(Kind::FIRST_NOTE + 3);
 
-    const FIRST_NOTE: u8 = u8::MAX - 2;
+    const FIRST_NOTE: u8 = u8::MAX - 3;
 
     /// Whether it is a note, which is no packet.
     pub(crate) const fn is_note(self) -> bool {

@@ -1,6 +1,7 @@
 //! What a run gives back: rows, one a job, and totals.
 
 mod long_flows;
+mod ranks;
 mod table;
 mod too_short;
 mod vocabulary;
@@ -69,7 +70,7 @@ pub(crate) struct Played<'a> {
 pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &Outcome) -> Report {
     let (jobs, network) = (of.jobs, of.network);
     let run = Run { of, ideals, outcome };
-    let played = run.rows();
+    let played = run.rows().chain(ranks::rows(of, outcome));
     let (rows, [series, averages], unfinished) = match keep {
         Keep::Rows => {
             let table: Vec<Row> = played.collect();
@@ -82,6 +83,9 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
     let mut totals = totals(outcome, of, unfinished);
     totals.extend(queue(&jobs.offered, network));
     let mut said = ideal(network.links.iter().any(|link| link.cuts), of.completion);
+    if jobs.ranks.is_some() {
+        said = format!("{said}; {}", ranks::IDEALS);
+    }
     for (kind, meaning) in IDEALS_OF_SETS {
         if jobs.sets.iter().any(|set| set.kind == kind) {
             said = format!("{said}; {meaning}");

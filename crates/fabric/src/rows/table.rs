@@ -1,5 +1,6 @@
 //! The rows of all jobs of a run, and their columns.
 
+use super::ranks::OfRanks;
 use super::vocabulary::{KIND_NAMES, Kind};
 use super::{PART_NAMES, Played};
 use crate::engine::{Outcome, Watch};
@@ -38,9 +39,34 @@ pub(super) struct Row {
     known: u64,
     /// Goodput in bits a second; NaN where it is not measured.
     goodput: f64,
+    /// What is said of collectives and iterations alone.
+    ranks: Option<Box<OfRanks>>,
 }
 
 impl Row {
+    /// The row of something that ranks do, in the part of the case that they are.
+    pub(super) fn of_ranks(kind: Kind, job: Job, part: u8, ranks: OfRanks) -> Row {
+        Row {
+            kind,
+            part,
+            acknowledged: job.finished,
+            started: job.arrived,
+            job,
+            without_route: Time::NEVER,
+            set: None,
+            src: None,
+            dst: None,
+            packets: 0,
+            tally: Tally::default(),
+            deadline: Time::NEVER,
+            class: 0,
+            received: None,
+            known: 0,
+            goodput: f64::NAN,
+            ranks: Some(Box::new(ranks)),
+        }
+    }
+
     /// Whether it could have finished and has not.
     pub(super) fn is_open(&self) -> bool {
         self.kind != Kind::Bulk && self.job.finished == Time::NEVER
@@ -117,6 +143,7 @@ impl Run<'_> {
                 received,
                 known: known(packets, flow.bytes, &tally),
                 goodput,
+                ranks: None,
             }
         })
     }
@@ -185,6 +212,7 @@ impl Run<'_> {
             received: own.clone().map(|member| self.received(member)).sum(),
             known: own.map(|member| known(packets, bytes(member), &outcome.tallies[member])).sum(),
             goodput: f64::NAN,
+            ranks: None,
         }
     }
 
@@ -221,6 +249,7 @@ impl Run<'_> {
             received: self.received(place),
             known: known(packets, flow.bytes, &own),
             goodput: f64::NAN,
+            ranks: None,
         }
     }
 }
@@ -285,6 +314,9 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
     }
     if !of.jobs.sets.is_empty() || !of.jobs.dependencies.waiting().is_empty() {
         rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
+    }
+    if table.iter().any(|row| row.ranks.is_some()) {
+        super::ranks::columns(table.iter().map(|row| row.ranks.as_deref()), &mut rows);
     }
     if table.iter().any(|row| row.without_route != Time::NEVER) {
         rows.push("without_route_ps", Column::Ps(ints(&|row| ps(row.without_route))));

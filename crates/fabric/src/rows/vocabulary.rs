@@ -11,10 +11,13 @@ pub(super) enum Kind {
     Query,
     Response,
     Job,
+    Collective,
+    Iteration,
 }
 
 /// Names of the column `kind`.
-pub(super) const KIND_NAMES: [&str; 5] = ["flow", "bulk", "query", "response", "job"];
+pub(super) const KIND_NAMES: [&str; 7] =
+    ["flow", "bulk", "query", "response", "job", "collective", "iteration"];
 
 /// The bins of the pFabric paper, section 3, "FCT breakdown".
 const BINS: &[SizeBin] = &[
@@ -91,6 +94,45 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
             }],
             bins: &[],
             note: "goodput of a bulk flow: new bytes at its receiver in the measuring window",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Iteration as usize],
+            label: "iteration",
+            plural: "iterations",
+            part_of: None,
+            metrics: &[
+                Metric::time_in_ms("iteration time"),
+                Metric {
+                    column: "exposed_ps",
+                    name: "exposed communication",
+                    unit: "ms",
+                    per_unit: 1e9,
+                    shown: true,
+                },
+            ],
+            bins: &[],
+            note: "exposed communication: what an iteration takes longer than the rank that computes longest, with \
+                   its collectives inside of a server",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Collective as usize],
+            label: "collective",
+            plural: "collectives",
+            part_of: None,
+            metrics: &[
+                COMPLETION_TIME,
+                Metric {
+                    column: "bus_bps",
+                    name: "bus bandwidth",
+                    unit: "GB/s",
+                    per_unit: 8e9,
+                    shown: true,
+                },
+                Metric::slowdown(true),
+            ],
+            bins: &[],
+            note: "completion time of a collective: from the first rank that joins until the last one has sent and \
+                   received everything; bus bandwidth: as nccl-tests defines it, from the last rank that joins on",
         },
     ],
     totals: &[

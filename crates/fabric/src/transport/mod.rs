@@ -31,6 +31,7 @@ pub use uet::{
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::python::{ControllerClass, PythonClass};
+use crate::ranks::Connections;
 use crate::topology::{Hop, Network};
 use sojourn_core::parameters::{Parameters, Refusal};
 use sojourn_core::{CodeFailed, Rate, Span, Streams, Time, variants};
@@ -82,6 +83,12 @@ macro_rules! transports {
             #[inline]
             fn start(&mut self, flow: u32, outbox: &mut Outbox) {
                 match self { $(Running::$variant(running) => running.start(flow, outbox),)+ }
+            }
+            fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.extend(flow, end, outbox),)+ }
+            }
+            fn first_missing(&self, flow: u32) -> u32 {
+                match self { $(Running::$variant(running) => running.first_missing(flow),)+ }
             }
             #[inline]
             fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
@@ -249,6 +256,9 @@ pub struct Setup {
     /// What the ends of each flow write for each other, on whatever threads they are simulated; see
     /// [`TransportKind::exchanges`].
     pub exchanges: std::sync::Arc<[Exchange]>,
+    /// What those of the flows carry that are connections: the size of such a flow is that of all its packets, if
+    /// they were full.
+    pub connections: Option<std::sync::Arc<Connections>>,
     /// Whether [`Tally::window_digest`] is wanted.
     pub digest_windows: bool,
 }
@@ -273,8 +283,6 @@ impl Setup {
     #[inline(always)]
     fn data(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> Packet {
         let this = &self.flows[flow as usize];
-        let full = self.packets.payload.0;
-        let before = u64::from(sequence) * full;
         Packet {
             key: 0,
             next: NIL,
@@ -282,11 +290,32 @@ impl Setup {
             sequence,
             priority: self.number(flow, sequence, arrived, now),
             to: this.to,
-            size: self.packets.wire(full.min(this.bytes - before) as u16),
+            size: self.packets.wire(self.payload(flow, sequence)),
             echo: 0,
             kind: Kind::DATA,
             marks: 0,
         }
+    }
+
+    /// Payload of packet `sequence` of `flow`.
+    #[inline(always)]
+    fn payload(&self, flow: u32, sequence: u32) -> u16 {
+        let own = self.connections.as_ref().and_then(|all| all.payload(flow, sequence));
+        own.unwrap_or_else(|| {
+            let full = self.packets.payload.0;
+            full.min(self.flows[flow as usize].bytes - u64::from(sequence) * full) as u16
+        })
+    }
+
+    /// Whether `end` is one past the last packet that `flow` will ever have.
+    fn is_last(&self, flow: u32, end: u32) -> bool {
+        let is_connection = self.connections.as_ref().is_some_and(|all| all.has(flow));
+        !is_connection || end == self.count(flow)
+    }
+
+    /// How many packets `flow` has in all.
+    fn count(&self, flow: u32) -> u32 {
+        self.packets.count(self.flows[flow as usize].bytes)
     }
 
     /// The priority of such a packet.
@@ -377,6 +406,12 @@ pub trait Transport {
 
     /// Starts `flow`, at its source.
     fn start(&mut self, flow: u32, outbox: &mut Outbox);
+
+    /// Has `flow`, a connection, send its packets before `end` too, at its source; starts it where it has not begun.
+    fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox);
+
+    /// The first packet of `flow` that its receiver misses.
+    fn first_missing(&self, flow: u32) -> u32;
 
     /// Takes in `packet`, which has come to the host it is for.
     fn receive(&mut self, packet: &Packet, outbox: &mut Outbox);

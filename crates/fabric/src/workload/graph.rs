@@ -55,6 +55,8 @@ pub(crate) enum Role {
     Request,
     /// A response to one request, the message that it waits for.
     Response,
+    /// A connection between ranks, whose messages have no rows.
+    Connection,
 }
 
 /// What the messages of a workload have to do with each other: nothing, where it is empty.

@@ -1,6 +1,7 @@
 //! Workloads: which flows arrive when, from where to where, how large; and on which terms.
 
 mod bulk;
+mod collective;
 mod csv;
 pub mod deadlines;
 mod function;
@@ -11,10 +12,12 @@ pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
+mod ranks;
 mod table;
 mod training;
 
 pub use bulk::{Bulk, Pattern};
+pub use collective::Collectives;
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadlines::{Deadline, FlowTerms};
 pub use function::Function;
@@ -26,9 +29,9 @@ pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use table::Table as FlowTable;
-pub use training::Training;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
+use crate::ranks::RankPlan;
 use crate::topology::{Graph, Topology};
 use sojourn_core::model::Tell;
 use sojourn_core::parameters::{
@@ -36,6 +39,8 @@ use sojourn_core::parameters::{
 };
 use sojourn_core::resource::{Call, NameOrFile, Tables};
 use sojourn_core::{Bytes, Reading, SizeTable, Span, Streams, Time, variants};
+use sojourn_training::model::Iteration;
+use std::sync::Arc;
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +62,8 @@ variants! {
         Function(Function),
         Bulk(Bulk),
         Query(Queries),
-        Training(Training),
+        Collective(Collectives),
+        Training(Iteration),
     }
 }
 
@@ -113,6 +119,8 @@ pub struct Drawn {
     pub flows: Vec<Flow>,
     /// Which of them wait for which, and which jobs they make together.
     pub graph: MessageGraph,
+    /// The ranks whose connections all its flows are, where there are any.
+    pub ranks: Option<Arc<RankPlan>>,
     /// Begin and end of the measurement of flows that never end, where there are such.
     pub window: Option<(Time, Time)>,
     /// The load that its flows offer in the long run, where they arrive as a Poisson process.
@@ -157,6 +165,11 @@ trait Draw {
     /// Whether its jobs are flows that arrive at times known beforehand and end.
     fn is_of_flows(&self) -> bool {
         true
+    }
+
+    /// Whether ranks that execute a program are its jobs.
+    fn has_ranks(&self) -> bool {
+        false
     }
 
     /// Whether its flows come on their own, one after the other, with an end: what one link does to
@@ -240,6 +253,11 @@ impl Workload {
     /// Whether its jobs are flows that arrive at times known beforehand and end.
     pub fn is_of_flows(&self) -> bool {
         with_arrivals!(&self.arrivals, |params| params.is_of_flows())
+    }
+
+    /// Whether ranks that execute a program are its jobs.
+    pub fn has_ranks(&self) -> bool {
+        with_arrivals!(&self.arrivals, |params| params.has_ranks())
     }
 
     /// Refuses flows of a file that wait for others; `purpose` says what for their arrival times have to be

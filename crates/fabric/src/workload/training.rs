@@ -1,113 +1,89 @@
-//! Data-parallel training: workers that compute, and exchange what they found around a ring.
+//! One iteration of a training run, as its ranks execute it.
 
-use super::{Draw, Drawn, JobKind, MessageId, WorkloadContext};
-use crate::flow::Flow;
-use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
-use sojourn_core::parameters::{Check, Refusal, Value};
-use sojourn_core::{Bytes, Span, Streams, Time, parameters};
-use std::num::NonZeroU32;
+use super::ranks::{collectives, drawn};
+use super::{Draw, Drawn, WorkloadContext};
+use crate::ranks::Server;
+use crate::topology::Graph;
+use sojourn_core::Streams;
+use sojourn_core::parameters::Refusal;
+use sojourn_training::collective::Port;
+use sojourn_training::model::{Iteration, Placement};
+use sojourn_training::program::Program;
 
-parameters! {
-    /// Iterations of data-parallel training: each worker computes, and then all of them add up
-    /// their gradients by an all-reduce around a ring (P. Patarasuk and X. Yuan, "Bandwidth optimal
-    /// all-reduce algorithms for clusters of workstations", 2009). Of n workers each has the
-    /// gradients in n chunks; in each of 2 (n - 1) steps it sends one to the next host, as soon as
-    /// the chunk of the step before has come from the host before. A worker whose last chunk has
-    /// come computes for the next iteration. Rows: `job`, one an all-reduce, and `flow`, one a
-    /// chunk.
-    pub struct Training: "training" {
-        /// How often the workers compute and exchange.
-        pub iterations: NonZeroU32 = NonZeroU32::new(10).expect("above zero"),
-        /// How many hosts work, the first ones; all of them by default.
-        pub workers: Option<NonZeroU32> = None,
-        /// Size of all gradients of a worker.
-        pub size: Bytes = Bytes(100_000_000),
-        /// How long a worker computes in each iteration before it sends its first chunk.
-        pub compute: Span = Span::from_ms(10),
-        /// How long a worker takes to add up a chunk that has come, before it sends the sum on; in
-        /// the first half of the steps.
-        pub reduce: Span = Span::ZERO,
-    }
-}
-
-impl Check for Training {
-    fn check(&self) -> Result<(), Refusal> {
-        for (key, span) in [("compute", self.compute), ("reduce", self.reduce)] {
-            if span > LONGEST_TIMER {
-                return Err(Refusal::of(&span, format!("at most {LONGEST_TIMER}")).under(key));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Draw for Training {
+impl Draw for Iteration {
     fn number(&self) -> &'static str {
-        "iterations"
+        "batch"
     }
 
     fn count(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<usize, Refusal> {
-        let (hosts, workers) = (context.graph.hosts(), self.workers(context));
-        if !(2..=hosts as u64).contains(&workers) {
-            let expected =
-                format!("at least 2, and no more than the {hosts} hosts of the topology");
-            return Err(Refusal::value(&Value::Int(workers as i64), expected).under("workers"));
-        }
-        if self.size.0 < workers {
-            let expected = format!("at least \"{}\", a byte a chunk", Bytes(workers));
-            return Err(Refusal::of(&self.size, expected).under("size"));
-        }
-        context.check_size("size", Bytes(self.size.0.div_ceil(workers)), 1)?;
-        let iterations = u64::from(self.iterations.get());
-        let adding = self.reduce.saturating_mul(workers - 1);
-        if self.compute.saturating_add(adding).saturating_mul(iterations) > LATEST_ARRIVAL {
-            let expected = format!("all iterations computed within {LATEST_ARRIVAL}");
-            return Err(Refusal::of(&self.iterations, expected).under("iterations"));
-        }
-        Ok(iterations.saturating_mul(1 + workers * steps(workers)) as usize)
+        hosts(self, context.graph)?;
+        Ok(1 + collectives(&program(self)?))
     }
 
     fn is_of_flows(&self) -> bool {
         false
     }
 
-    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        self.count(context, streams)?;
-        let workers = self.workers(context);
-        let mut drawn = Drawn::default();
-        let mut soonest = Time::ZERO;
-        for _ in 0..self.iterations.get() {
-            let job = drawn.graph.add_job(JobKind::Messages);
-            for step in 0..steps(workers) {
-                let delay = match step {
-                    0 => self.compute,
-                    step if step < workers => self.reduce,
-                    _ => Span::ZERO,
-                };
-                soonest += delay;
-                let before = (drawn.flows.len() as u64).checked_sub(workers);
-                for worker in 0..workers {
-                    let from_before = (worker + workers - 1) % workers;
-                    let parent = before.map(|first| MessageId::at((first + from_before) as usize));
-                    let chunk = (worker + steps(workers) * workers - step) % workers;
-                    let bytes = self.size.0 / workers + u64::from(chunk < self.size.0 % workers);
-                    let next = (worker + 1) % workers;
-                    let flow = Flow::new(worker as u16, next as u16, bytes, soonest);
-                    drawn.message(flow, parent.as_slice(), delay, Some(job));
-                }
-            }
-        }
-        Ok(drawn)
+    fn has_ranks(&self) -> bool {
+        true
+    }
+
+    fn draw(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<Drawn, Refusal> {
+        let port = Port { rate: self.scale_up, latency: self.scale_up_latency };
+        let server = Server { ranks: self.server, port };
+        let drawn = drawn(program(self)?, hosts(self, context.graph)?, server, context);
+        drawn.map_err(|why| Refusal::of(&self.batch, why.to_string()).under("batch"))
     }
 }
 
-impl Training {
-    fn workers(&self, context: &WorkloadContext<'_>) -> u64 {
-        self.workers.map_or(context.graph.hosts() as u64, |workers| workers.get().into())
+/// The program. Every number that has to divide another was checked before: what is left is its size.
+fn program(iteration: &Iteration) -> Result<Program, Refusal> {
+    let refused = |why| Refusal::of(&iteration.batch, format!("a program that runs: {why}"));
+    iteration.program().map_err(|why| refused(why).under("batch"))
+}
+
+/// The host of each rank.
+fn hosts(iteration: &Iteration, graph: &Graph) -> Result<Vec<u16>, Refusal> {
+    let ranks = iteration.ranks();
+    if ranks as usize > graph.hosts() {
+        let expected = format!(
+            "a number that makes no more than {} ranks, one for each host of the topology, not {ranks}",
+            graph.hosts()
+        );
+        return Err(Refusal::of(&iteration.data, expected).under("data"));
+    }
+    match iteration.placement {
+        Placement::Servers => Ok((0..ranks).map(|rank| rank as u16).collect()),
+        Placement::Rails => on_rails(iteration, graph),
     }
 }
 
-/// Steps of an all-reduce.
-fn steps(workers: u64) -> u64 {
-    2 * (workers - 1)
+/// The n-th rank of each server on the n-th leaf of as many servers as a leaf has hosts.
+fn on_rails(iteration: &Iteration, graph: &Graph) -> Result<Vec<u16>, Refusal> {
+    let network = graph.network();
+    let mut leaves: Vec<Vec<u16>> = vec![Vec::new(); network.racks()];
+    for host in 0..network.hosts {
+        leaves[network.rack_of(host)].push(host as u16);
+    }
+    let refused = |expected: String| {
+        Err(Refusal::of(&iteration.placement, expected).under("placement"))
+    };
+    let (cards, hosts) = (iteration.server as usize, leaves[0].len());
+    if leaves.iter().any(|leaf| leaf.len() != hosts) {
+        return refused("\"servers\", since leaves have different numbers of hosts".to_owned());
+    }
+    let servers = (iteration.ranks() as usize).div_ceil(cards);
+    let needed = servers.div_ceil(hosts) * cards;
+    if needed > leaves.len() {
+        return refused(format!(
+            "\"servers\", or a topology of {needed} leaves of {hosts} hosts, for {cards} cards of {servers} \
+             servers, not of {}",
+            leaves.len()
+        ));
+    }
+    let host = |rank: usize| {
+        let (server, card) = (rank / cards, rank % cards);
+        leaves[server / hosts * cards + card][server % hosts]
+    };
+    Ok((0..iteration.ranks() as usize).map(host).collect())
 }

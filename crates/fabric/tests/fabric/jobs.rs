@@ -1,5 +1,5 @@
 //! Messages that wait for others, and the jobs that they make: by hand, against the graph they come from, and
-//! as queries and training.
+//! as queries.
 
 use crate::common::*;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use sojourn_fabric::engine::Progress;
 use sojourn_fabric::estimate::Settings;
 use sojourn_fabric::flow::Completion;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::workload::{Arrivals, FanIn, Queries, SizeOf, Training, parse_flows};
+use sojourn_fabric::workload::{Arrivals, FanIn, Queries, SizeOf, parse_flows};
 use sojourn_fabric::{Balance, Decomposition, FabricCase, PacketScheme, Scheme};
 use sojourn_properties::cases;
 
@@ -202,53 +202,6 @@ proptest! {
     }
 }
 
-/// A chunk is one packet: in each of the 2 (n - 1) steps it takes 4400 ns, and before it leaves its host, that
-/// acknowledges the chunk before for 32 ns, unless the host adds up meanwhile. No two packets meet.
-#[test]
-fn an_all_reduce_takes_its_steps() {
-    for (workers, reduce) in [(2, 0u64), (5, 0), (5, 700)] {
-        let steps = 2 * (u64::from(workers) - 1);
-        let training = Training {
-            iterations: count(3),
-            workers: Some(count(workers)),
-            size: Bytes(u64::from(workers) * FULL),
-            compute: Span::from_us(50),
-            reduce: Span::from_ns(reduce),
-        };
-        let ready = switch(6).ready(Arrivals::Training(training).into());
-        let run = Run::of(&ready);
-        let adding = (steps / 2) * reduce;
-        let acks = if reduce > 0 { steps / 2 - 1 } else { steps - 1 };
-        let took = steps * 4_400 + adding + acks * 32;
-        let flows = 3 * steps as usize * workers as usize;
-        let of = |column: &str| run.rows.ints(column)[flows..].to_vec();
-        assert_eq!(of("sojourn_ps"), [took as i64 * 1000; 3]);
-        assert_eq!(of("ideal_ps"), [(steps * 4_400 + adding) as i64 * 1000; 3]);
-        let begins = [0, 1, 2].map(|iteration| 50_000 + iteration * (50_000 + took));
-        assert_eq!(of("arrived_ps"), begins.map(|ns| ns as i64 * 1000));
-        assert_eq!(of("packets"), [steps as i64 * i64::from(workers); 3]);
-    }
-}
-
-/// In each half of the steps every host sends each of its chunks but one, and no chunk twice; of a size that does
-/// not come out even, every chunk is as large as it should be.
-#[test]
-fn every_chunk_goes_around() {
-    let size = 4 * 1000 + 3;
-    let training = Training { iterations: count(1), size: Bytes(size), ..defaults() };
-    let run = Run::of(&switch(4).ready(Arrivals::Training(training).into()));
-    let (sizes, hosts) = (run.rows.ints("size_bytes"), run.rows.ints("src"));
-    for host in 0..4 {
-        let sent: Vec<i64> =
-            (0..24).filter(|&row| hosts[row] == host).map(|row| sizes[row]).collect();
-        // Chunks 0 to 2 have 1001 bytes, chunk 3 has 1000; left out are the next one and the one after that.
-        let without = |chunk: i64| 4003 - if chunk == 3 { 1000 } else { 1001 };
-        let halves = [&sent[..3], &sent[3..]].map(|half| half.iter().sum::<i64>());
-        assert_eq!(halves, [without((host + 1) % 4), without((host + 2) % 4)]);
-    }
-    assert_eq!(sizes[24], 2 * 3 * size as i64);
-}
-
 /// A case with the scheme Ideal.
 fn ideal(workload: Arrivals) -> FabricCase {
     FabricCase { scheme: Scheme::Ideal(defaults()), ..switch(4).case(workload.into()) }
@@ -265,7 +218,7 @@ fn arrival_times_have_to_be_known_to_the_ideal_and_to_estimates() {
     assert_eq!(refusal.expected, "flows none of which waits for another, for the scheme Ideal");
     let ready = ideal(listed(jobs).arrivals).ready(streams, &no_tables).expect("a case");
     assert_eq!(Run::of(&ready).names("kind"), ["flow", "flow", "job"]);
-    let training = ideal(Arrivals::Training(defaults()));
+    let training = ideal(Arrivals::Collective(defaults()));
     let refusal = FabricCase::read_table(&training.write_table()).expect_err("chunks wait");
     assert_eq!(refusal.path, ["workload", "kind"]);
 

@@ -21,6 +21,7 @@ mod paths;
 mod pfabric;
 mod phase;
 mod queries;
+mod ranks;
 mod regressions;
 mod samples;
 mod scripted_loss;

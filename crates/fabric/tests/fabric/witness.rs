@@ -96,6 +96,7 @@ fn watch_losing<B: Builder>(
         trimmed: lab.packets.trimmed(),
         horizon: flows.last().expect("a flow").arrived + lab.drain,
         sample: None,
+        ranks: None,
         failures: Default::default(),
         streams: lab.streams,
     };
@@ -109,6 +110,7 @@ fn watch_losing<B: Builder>(
         nic,
         streams: lab.streams,
         exchanges: lab.scheme.transport.exchanges(scenario.flows.len()),
+        connections: None,
     };
     let log = Rc::new(RefCell::new(Log::default()));
     let transport = Witness {
@@ -161,6 +163,15 @@ impl Transport for Witness<'_> {
         self.log.borrow_mut().received.push(sight(packet, turn.now, 0));
         self.inner.receive(packet, turn);
         self.sift(turn);
+    }
+
+    fn extend(&mut self, flow: u32, end: u32, turn: &mut Outbox) {
+        self.inner.extend(flow, end, turn);
+        self.sift(turn);
+    }
+
+    fn first_missing(&self, flow: u32) -> u32 {
+        self.inner.first_missing(flow)
     }
 
     fn wake(&mut self, wake: Wake, turn: &mut Outbox) {

@@ -9,7 +9,7 @@ use crate::program::{Call, Graph, GraphBuilder, NodeId, Op, Program, ProgramErro
 use std::collections::BTreeMap;
 
 impl Iteration {
-    /// The program of all ranks. Collectives of groups within a host are executed by their closed form. The optimiser
+    /// The program of all ranks. Collectives of groups within a server are executed by their closed form. The optimiser
     /// takes no time. With ZeRO 1 and 2 and overlap, parameters are gathered at the start, as they are behind the
     /// optimiser of the iteration before.
     pub fn program(&self) -> Result<Program, ProgramError> {

@@ -4,7 +4,7 @@ use super::accelerator::{Accelerator, H100};
 use super::schedule::{OneForwardOneBackward, Schedule};
 use super::transformer::{Gpt13b, Model, Transformer, Weights};
 use crate::collective::{Collective, Operation};
-use sojourn_core::parameters::{Check, Refusal, Setting, defaults};
+use sojourn_core::parameters::{Check, Refusal, defaults};
 use sojourn_core::{Bytes, Rate, Span, choices, parameters};
 
 choices! {
@@ -27,9 +27,23 @@ choices! {
     }
 }
 
+choices! {
+    /// Which network cards hang on one leaf switch.
+    pub enum Placement: "placement" {
+        /// Those of one server, and of its neighbours: hosts have the numbers of their ranks.
+        Servers = "servers",
+        /// The n-th card of each server on the n-th leaf: rails. As many servers share their leaves as a leaf has
+        /// hosts. Collectives between cards of the same number then stay below one leaf.
+        Rails = "rails",
+    }
+}
+
 parameters! {
-    /// One iteration of a training run.
-    pub struct Iteration: "iteration" {
+    /// One iteration of a training run: ranks compute, and send each other what parallelism asks for. Each rank has
+    /// a network card of its own, a host of the fabric. What ranks of one server send each other takes the time of a
+    /// closed form and is not simulated packet by packet. Rows: `iteration`, and `collective`, one for each of those
+    /// between servers.
+    pub struct Iteration: "training" {
         /// The model.
         pub model: Model = Model::Gpt13b(Gpt13b {}),
         /// How many tokens a sequence has. Attention grows with its square, everything else in proportion.
@@ -40,7 +54,7 @@ parameters! {
         /// How many sequences a rank computes at a time. Too small, and messages are many and small; too large, and
         /// a pipeline has too few micro-batches to fill it.
         pub micro_batch: u32 [1..=1_000_000] = 1,
-        /// Over how many ranks each matrix is divided. More of them send more; beyond a host they send over the
+        /// Over how many ranks each matrix is divided. More of them send more; beyond a server they send over the
         /// network in every layer.
         pub tensor: u32 [1..=100_000] = 8,
         /// Whether the ranks of a tensor-parallel group also divide the sequence where matrices are whole. It saves
@@ -73,20 +87,23 @@ parameters! {
         pub overlap: bool = true,
         /// What computes.
         pub accelerator: Accelerator = Accelerator::H100(defaults::<H100>()),
-        /// How many ranks a host has. Groups within a host do not use the network: too large a host hides traffic.
-        pub host: u32 [1..=100_000] = 8,
-        /// The speed of a rank's link within a host, in each direction (400 GB/s: ASTRA-sim's validated HGX H100).
+        /// How many ranks a server has. Groups within a server do not use the network: too large a server hides
+        /// traffic.
+        pub server: u32 [1..=100_000] = 8,
+        /// Which network cards hang on one leaf switch.
+        pub placement: Placement = Placement::Servers,
+        /// The speed of a rank's link within a server, in each direction (400 GB/s: ASTRA-sim's validated HGX H100).
         /// Too low, and tensor parallelism seems to dominate.
         pub scale_up: Rate = Rate::gbps(3_200),
-        /// The latency within a host (936.25 ns: fitted by ASTRA-sim's validated HGX H100).
+        /// The latency within a server (936.25 ns: fitted by ASTRA-sim's validated HGX H100).
         pub scale_up_latency: Span = Span::from_ps(936_250),
-        /// How all-reduces between hosts are done.
+        /// How all-reduces between servers are done.
         pub all_reduce: Collective = Collective::usual(Operation::AllReduce),
-        /// How all-gathers between hosts are done.
+        /// How all-gathers between servers are done.
         pub all_gather: Collective = Collective::usual(Operation::AllGather),
-        /// How reduce-scatters between hosts are done.
+        /// How reduce-scatters between servers are done.
         pub reduce_scatter: Collective = Collective::usual(Operation::ReduceScatter),
-        /// How all-to-alls between hosts are done.
+        /// How all-to-alls between servers are done.
         pub all_to_all: Collective = Collective::usual(Operation::AllToAll),
     }
 }
@@ -170,7 +187,7 @@ impl Iteration {
                 let names: Vec<String> = Collective::entries()
                     .iter()
                     .map(|entry| entry.name)
-                    .filter(|name| name.ends_with(&operation_name(operation)))
+                    .filter(|name| name.ends_with(operation.name()))
                     .map(str::to_owned)
                     .collect();
                 let expected = format!("an algorithm for it ({})", names.join(", "));
@@ -260,12 +277,5 @@ impl Iteration {
         let layer = shape.attention_flops(self.sequence) + shape.ffn_flops();
         let token = passes * f64::from(shape.layers) * layer + 3.0 * shape.output_flops();
         token * f64::from(self.batch) * f64::from(self.sequence)
-    }
-}
-
-fn operation_name(operation: Operation) -> String {
-    match operation.write() {
-        Some(sojourn_core::parameters::Value::Text(name)) => name,
-        _ => String::new(),
     }
 }

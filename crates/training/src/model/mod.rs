@@ -23,7 +23,7 @@ mod schedule;
 mod transformer;
 
 pub use accelerator::{A100, Accelerator, Custom, H100};
-pub use iteration::{Iteration, MOST_RANKS, Precision, Recompute};
+pub use iteration::{Iteration, MOST_RANKS, Placement, Precision, Recompute};
 pub use schedule::{Direction, Interleaved, OneForwardOneBackward, Pass, Schedule};
 pub use transformer::{
     Family, Gpt13b, Gpt175b, Llama70b, Llama405b, Mixtral8x7b, Model, Transformer, Weights,

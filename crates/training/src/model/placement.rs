@@ -1,4 +1,4 @@
-//! Groups of ranks, and which of them are on one host.
+//! Groups of ranks, and which of them are on one server.
 //!
 //! Ranks are numbered as in Megatron-LM: tensor parallelism is innermost, then data, then pipeline parallelism.
 //! Expert-parallel groups are neighbours among the replicas.
@@ -50,12 +50,12 @@ impl Iteration {
         (size, stride * (size - 1))
     }
 
-    /// Whether every group of this kind is on one host.
-    fn on_a_host(&self, group: Group) -> bool {
+    /// Whether every group of this kind is on one server.
+    fn on_a_server(&self, group: Group) -> bool {
         let (size, distance) = self.extent(group);
         match group {
-            Group::Vocabulary => self.ranks() <= self.host,
-            _ => self.host.is_multiple_of(distance + distance / (size - 1).max(1)),
+            Group::Vocabulary => self.ranks() <= self.server,
+            _ => self.server.is_multiple_of(distance + distance / (size - 1).max(1)),
         }
     }
 
@@ -68,7 +68,7 @@ impl Iteration {
             _ => &self.all_to_all,
         };
         let (ranks, _) = self.extent(group);
-        let (collective, execution) = if self.on_a_host(group) {
+        let (collective, execution) = if self.on_a_server(group) {
             let usual = Collective::usual(operation);
             let port = Port { rate: self.scale_up, latency: self.scale_up_latency };
             let time = usual.time(Shape { ranks, bytes }, &port);

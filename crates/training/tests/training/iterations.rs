@@ -43,7 +43,7 @@ fn sent(program: &Program, rank: u32, labels: &[&str]) -> f64 {
         .sum()
 }
 
-/// GPT-13B on 128 accelerators, tensor parallelism 8 in a host: the numbers of the facts' sections 3.5 and 7.
+/// GPT-13B on 128 accelerators, tensor parallelism 8 in a server: the numbers of the facts' sections 3.5 and 7.
 #[test]
 fn gpt_13b_on_128_accelerators() {
     let program = iteration(&[]).program().unwrap();
@@ -217,7 +217,7 @@ fn mixtral_exchanges_tokens() {
         calls.iter().filter(|call| call.1 == "gradients" && call.2 == 64).map(|call| call.3).sum();
     let all = one.transformer().parameters(2048);
     assert_eq!(dense + 8 * experts, 2 * all);
-    // Eight replicas fill a host: tokens stay on it.
+    // Eight replicas fill a server: tokens stay on it.
     let exchange = program.calls().iter().find(|call| call.label == "dispatch").unwrap();
     assert!(matches!(exchange.execution, Execution::ClosedForm(_)));
     let spread = iteration(&[

@@ -47,6 +47,14 @@ impl Transport for Cancels<'_> {
         self.0.receive(packet, outbox);
     }
 
+    fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
+        self.0.extend(flow, end, outbox);
+    }
+
+    fn first_missing(&self, flow: u32) -> u32 {
+        self.0.first_missing(flow)
+    }
+
     fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
         self.0.wake(wake, outbox);
     }

@@ -186,6 +186,7 @@ pub(super) fn scenario(
         trimmed: packets.trimmed(),
         horizon: now + Span::from_s(1000),
         sample: None,
+        ranks: None,
         failures: Arc::default(),
         streams: Streams::new(seed, 0),
     };
@@ -199,6 +200,7 @@ pub(super) fn scenario(
         nic: graph.nics().map(|link| link.rate).collect(),
         streams: scenario.streams,
         exchanges: scheme.transport.exchanges(scenario.flows.len()),
+        connections: None,
     };
     (scenario, setup)
 }

@@ -90,11 +90,18 @@ impl Transport for NdpRunning {
     const ESTIMABLE_BY_LINK: bool = false;
 
     fn start(&mut self, flow: u32, outbox: &mut Outbox) {
-        let count = self.setup.packets.count(self.setup.flows[flow as usize].bytes);
+        self.extend(flow, self.setup.count(flow), outbox);
+    }
+
+    fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
         let window = self.params.initial_window.get();
         let mut acting = self.act(flow, outbox);
-        acting.start(count, window);
+        acting.extend(end, window);
         acting.arm();
+    }
+
+    fn first_missing(&self, flow: u32) -> u32 {
+        self.receivers.first_missing(flow)
     }
 
     #[inline]
@@ -158,6 +165,7 @@ mod tests {
             nic: [Rate::gbps(10); 2].into(),
             streams: Streams::new(1, 0),
             exchanges: [].into(),
+            connections: None,
         };
         let mut ndp =
             NdpRunning::new(&Ndp { initial_window: NonZeroU32::MIN, ..defaults() }, setup);

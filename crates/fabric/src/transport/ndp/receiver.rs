@@ -49,6 +49,11 @@ impl Receivers {
         }
     }
 
+    /// The first packet of `flow` that is missing.
+    pub(super) fn first_missing(&self, flow: u32) -> u32 {
+        self.receivers[flow as usize].next
+    }
+
     /// Bytes of `flow` that its receiver has.
     pub(super) fn received(&self, flow: u32, setup: &Setup) -> u64 {
         let receiver = &self.receivers[flow as usize];

@@ -51,18 +51,25 @@ pub(super) struct Acting<'a> {
 }
 
 impl Acting<'_> {
-    /// Starts the flow: `count` packets, of which a window goes at once.
-    pub(super) fn start(&mut self, count: u32, window: u32) {
-        self.sender.end = count;
-        self.sender.left = count;
-        for _ in 0..window.min(count) {
-            self.send();
+    /// Goes on to packet `end`, by the PULLs that found nothing to send; begins if it has not, with a `window`.
+    pub(super) fn extend(&mut self, end: u32, window: u32) {
+        let begins = self.sender.end == 0;
+        self.sender.left += end - self.sender.end;
+        self.sender.end = end;
+        let may_go = if begins { window } else { std::mem::take(&mut self.sender.spare) };
+        let sent = (0..may_go).take_while(|_| self.send()).count() as u32;
+        if !self.setup.is_last(self.flow, end) {
+            self.sender.spare += may_go - sent;
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.sender.left == 0 && self.setup.is_last(self.flow, self.sender.end)
     }
 
     /// Takes in an answer of the receiver.
     pub(super) fn receive(&mut self, answer: &Packet) {
-        if self.sender.left == 0 {
+        if self.is_over() {
             return;
         }
         self.sender.active = self.outbox.now;
@@ -82,7 +89,8 @@ impl Acting<'_> {
             sender.first = sender.acked.first_missing(sender.first);
             sender.acked.advance(sender.first);
         }
-        if sender.left == 0 {
+        if self.is_over() {
+            let sender = &mut *self.sender;
             (sender.flight, sender.again) = Default::default();
             self.outbox.finished.push(self.flow);
         }

@@ -120,6 +120,11 @@ impl Receiver {
         is_quick
     }
 
+    /// The first packet that is missing.
+    pub(super) fn first_missing(&self) -> u32 {
+        self.next
+    }
+
     /// Bytes of its flow, of `bytes` in all, that it has.
     pub(super) fn received(&self, bytes: u64, packets: &Packets) -> u64 {
         let last = self.next == self.end || self.arrived.contains(self.end - 1);

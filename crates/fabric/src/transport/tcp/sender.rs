@@ -115,17 +115,28 @@ impl<C: CongestionControl> Transport for Windowed<C> {
     const ESTIMABLE_BY_LINK: bool = C::ESTIMABLE_BY_LINK;
 
     fn start(&mut self, flow: u32, outbox: &mut Outbox) {
-        let bytes = self.setup.flows[flow as usize].bytes;
-        self.senders[flow as usize].end = self.setup.packets.count(bytes);
+        self.extend(flow, self.setup.count(flow), outbox);
+    }
+
+    fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
         let mut acting = self.act(flow, outbox);
-        let Sender { window, state, .. } = acting.sender;
-        acting.control.start(window, state, flow, acting.setup);
-        acting.begin();
+        let begins = acting.sender.end == 0;
+        acting.sender.end = end;
+        if begins {
+            let Sender { window, state, .. } = acting.sender;
+            acting.control.start(window, state, flow, acting.setup);
+            acting.begin();
+        }
         match acting.sender.connecting {
-            true => acting.connect(),
+            true if begins => acting.connect(),
+            true => {}
             false => acting.send(),
         }
         acting.arm();
+    }
+
+    fn first_missing(&self, flow: u32) -> u32 {
+        self.receivers[flow as usize].first_missing()
     }
 
     #[inline]
@@ -255,11 +266,8 @@ impl<C: CongestionControl> Acting<'_, C> {
             sender.sacked.advance(sender.snd_una);
             let (timer, now) = (self.rules.timer, self.outbox.now);
             sender.trip.acknowledged(sender.snd_una, sender.snd_max, timer, now);
-            if sender.snd_una == sender.end {
-                sender.rto_deadline = Time::NEVER;
-                sender.state = C::State::default();
-                self.outbox.finished.push(self.flow);
-                return;
+            if sender.snd_una == sender.end && self.setup.is_last(self.flow, sender.end) {
+                return self.end();
             }
         }
         let acked = Acked {
@@ -300,6 +308,13 @@ impl<C: CongestionControl> Acting<'_, C> {
             self.duplicate(rule);
         }
         self.send_by_count();
+    }
+
+    /// Ends the flow, all of which has arrived.
+    pub(super) fn end(&mut self) {
+        self.sender.rto_deadline = Time::NEVER;
+        self.sender.state = C::State::default();
+        self.outbox.finished.push(self.flow);
     }
 
     /// Handles the wake-up that was set: a time-out, the release of a paced packet, or the control's own.

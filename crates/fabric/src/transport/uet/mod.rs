@@ -347,9 +347,17 @@ impl Transport for UetRunning {
     }
 
     fn start(&mut self, flow: u32, outbox: &mut Outbox) {
+        self.extend(flow, self.setup.count(flow), outbox);
+    }
+
+    fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
         let mut acting = self.act(flow, outbox);
-        acting.start();
+        acting.extend(end);
         acting.arm();
+    }
+
+    fn first_missing(&self, flow: u32) -> u32 {
+        self.receivers[flow as usize].next
     }
 
     #[inline]

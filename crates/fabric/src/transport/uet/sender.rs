@@ -173,25 +173,38 @@ impl Acting<'_> {
 
     /// Bytes on the wire of packet `sequence`.
     fn size(&self, sequence: u32) -> i64 {
-        if sequence + 1 < self.sender.end {
+        if self.setup.connections.is_none() && sequence + 1 < self.sender.end {
             return self.rules.full;
         }
-        let last = self.setup.packets.last_payload(self.setup.flows[self.flow as usize].bytes);
-        i64::from(last) + self.rules.header
+        i64::from(self.setup.payload(self.flow, sequence)) + self.rules.header
     }
 
-    /// Starts the flow.
-    pub(super) fn start(&mut self) {
-        let bytes = self.setup.flows[self.flow as usize].bytes;
+    /// Goes on to packet `end`; begins if it has not.
+    pub(super) fn extend(&mut self, end: u32) {
+        let before = self.sender.end;
+        let bytes = match &self.setup.connections {
+            Some(connections) if connections.has(self.flow) => {
+                connections.bytes_from(self.flow, before)
+            }
+            _ => self.setup.flows[self.flow as usize].bytes,
+        };
         let sender = &mut *self.sender;
-        sender.end = self.setup.packets.count(bytes);
-        let headers = i64::from(sender.end) * self.rules.header;
-        sender.backlog = i64::try_from(bytes).unwrap_or(i64::MAX / 2) + headers;
-        sender.window = Window::new(self.rules, self.outbox.now);
-        sender.credit = self.rules.most;
+        let headers = i64::from(end - before) * self.rules.header;
+        sender.end = end;
+        sender.backlog += i64::try_from(bytes).unwrap_or(i64::MAX / 2) + headers;
         sender.active = self.outbox.now;
-        sender.sprayer = Some(Sprayer::new(&self.uet.spraying, &mut sender.chance));
+        if before == 0 {
+            sender.window = Window::new(self.rules, self.outbox.now);
+            sender.credit = self.rules.most;
+            sender.sprayer = Some(Sprayer::new(&self.uet.spraying, &mut sender.chance));
+        }
         self.send_what_may_go();
+        if before > 0 && self.parts().credit && self.sender.credit <= 0 {
+            // What is under way, if anything, told of less.
+            self.sender.wanted = self.target();
+            self.sender.asked = None;
+            self.ask();
+        }
     }
 
     /// Takes in the ACK `packet`.
@@ -392,8 +405,11 @@ impl Acting<'_> {
         self.outbox.packets.push(Packet { to, echo, ..ask });
     }
 
-    /// Ends the flow, whose last packet is known to have arrived.
+    /// Ends the flow, whose last packet is known to have arrived; a connection may go on.
     fn end(&mut self) {
+        if !self.setup.is_last(self.flow, self.sender.end) {
+            return;
+        }
         let sender = &mut *self.sender;
         sender.speculates = false;
         sender.sprayer = None;

@@ -9,7 +9,7 @@ mod outstanding;
 
 use super::ECE;
 use super::congestion::{Acked, CongestionControl, RackRules};
-use super::transmit::Acting;
+use super::transmit::{Acting, Sender};
 use crate::packet::Packet;
 use flow::{Alarm, News, Probe, Rack, Reduction, Resend, Stage};
 use sojourn_core::{Span, Time};
@@ -28,7 +28,8 @@ impl<C: CongestionControl> Acting<'_, C> {
     pub(super) fn by_time(&mut self, act: impl FnOnce(&mut Self, &mut Rack)) {
         let mut rack = self.sender.rack.take().expect("a sender that repairs losses by time");
         act(self, &mut rack);
-        if self.sender.snd_una < self.sender.end {
+        let Sender { snd_una, end, .. } = *self.sender;
+        if snd_una < end || !self.setup.is_last(self.flow, end) {
             self.sender.rack = Some(rack);
         }
     }
@@ -41,11 +42,8 @@ impl<C: CongestionControl> Acting<'_, C> {
         if news.advanced {
             sender.snd_una = ack.sequence;
             sender.consecutive_timeouts = 0;
-            if sender.snd_una == sender.end {
-                sender.rto_deadline = Time::NEVER;
-                sender.state = C::State::default();
-                self.outbox.finished.push(self.flow);
-                return;
+            if sender.snd_una == sender.end && self.setup.is_last(self.flow, sender.end) {
+                return self.end();
             }
         }
         if let Some(sample) = news.sample {

@@ -30,6 +30,7 @@ pub(super) fn setup(packets: u32) -> Setup {
         nic: [Rate::gbps(10), Rate::gbps(10)].into(),
         streams: Streams::new(1, 0),
         exchanges: [].into(),
+        connections: None,
     }
 }
 

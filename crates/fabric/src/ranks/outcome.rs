@@ -1,0 +1,80 @@
+//! What ranks did in a simulation.
+
+use sojourn_core::{Span, Time};
+use std::collections::BTreeMap;
+
+/// When the ranks ended, and their collectives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankOutcome {
+    /// When each rank had done all its nodes; [`Time::NEVER`] if it had not.
+    pub ended: Vec<Time>,
+    /// How long each rank computed, all its streams together.
+    pub computed: Vec<Span>,
+    /// How long each rank took part in collectives and waited for messages of its server, which are not simulated
+    /// packet by packet, from the moment that the last rank had joined.
+    pub on_server: Vec<Span>,
+    /// The collectives that are simulated message by message: by call, tag and group.
+    pub collectives: BTreeMap<(u32, u32, u32), CollectiveTimes>,
+    /// How often each call was executed by its closed form, by all groups together.
+    pub closed: Vec<u64>,
+}
+
+/// The times of one collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectiveTimes {
+    /// When the first rank joined.
+    pub began: Time,
+    /// When the last rank joined.
+    pub joined: Time,
+    /// When the last rank so far had sent and received everything.
+    pub ended: Time,
+    /// How many ranks have joined, ...
+    pub ranks: u32,
+    /// ... and how many of them have sent and received everything.
+    pub over: u32,
+}
+
+impl CollectiveTimes {
+    /// One that a first rank joins now.
+    pub(super) fn beginning(now: Time) -> CollectiveTimes {
+        CollectiveTimes { began: now, joined: now, ended: Time::ZERO, ranks: 0, over: 0 }
+    }
+
+    fn joined_with(self, other: CollectiveTimes) -> CollectiveTimes {
+        CollectiveTimes {
+            began: self.began.min(other.began),
+            joined: self.joined.max(other.joined),
+            ended: self.ended.max(other.ended),
+            ranks: self.ranks + other.ranks,
+            over: self.over + other.over,
+        }
+    }
+}
+
+impl RankOutcome {
+    /// Before anything has happened.
+    pub(super) fn new(ranks: usize, calls: usize) -> RankOutcome {
+        RankOutcome {
+            ended: vec![Time::NEVER; ranks],
+            computed: vec![Span::ZERO; ranks],
+            on_server: vec![Span::ZERO; ranks],
+            collectives: BTreeMap::new(),
+            closed: vec![0; calls],
+        }
+    }
+
+    /// Joins what another side saw of its ranks.
+    pub(crate) fn join(&mut self, other: RankOutcome) {
+        let sums = |own: &mut [Span], others: Vec<Span>| {
+            own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+        };
+        sums(&mut self.computed, other.computed);
+        sums(&mut self.on_server, other.on_server);
+        self.ended.iter_mut().zip(other.ended).for_each(|(own, other)| *own = other.min(*own));
+        self.closed.iter_mut().zip(other.closed).for_each(|(own, other)| *own += other);
+        for (key, times) in other.collectives {
+            let own = self.collectives.entry(key);
+            own.and_modify(|own| *own = own.joined_with(times)).or_insert(times);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The rows of collectives and iterations.
+
+use super::Played;
+use super::table::Row;
+use super::vocabulary::Kind;
+use crate::engine::Outcome;
+use crate::ranks::{CollectiveTimes, RankOutcome, RankPlan};
+use crate::workload::Role;
+use sojourn_core::{Column, Job, Rate, Rows, Span, Time};
+use sojourn_training::collective::{Operation, Port, Shape};
+use std::borrow::Cow;
+
+/// Explains the column `ideal_ps` of collectives and iterations.
+pub(super) const IDEALS: &str =
+    "ideal of a collective: its closed form at the goodput of the slowest host's link, with the latency of the longest \
+     path; ideal of an iteration: the rank that computes longest, with its collectives inside of a server";
+
+/// What is said of a collective or an iteration alone.
+pub(super) struct OfRanks {
+    /// The operation and the algorithm of a collective, and what it is for.
+    operation: Option<Operation>,
+    algorithm: Option<&'static str>,
+    label: Option<String>,
+    /// How many ranks took part.
+    ranks: u32,
+    /// When the last rank joined.
+    joined: Time,
+    /// Bus bandwidth in bits a second.
+    bus: f64,
+    /// Of an iteration, what its rank that computes longest computes, and takes part in on its server.
+    computed: Option<Span>,
+    on_server: Option<Span>,
+    /// What the iteration takes longer than that.
+    exposed: Option<Span>,
+}
+
+/// The collectives that were simulated message by message, as they began, and the iteration.
+pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
+    let (Some(plan), Some(ranks)) = (&of.jobs.ranks, &outcome.ranks) else { return Vec::new() };
+    let own = of.jobs.owners.iter().find(|owner| owner.role == Role::Connection);
+    let part = own.map_or(0, |owner| owner.part);
+    let ports = Ports { of, slowest: slowest_port(of) };
+    let mut collectives: Vec<_> = ranks.collectives.iter().collect();
+    collectives.sort_by_key(|(key, times)| (times.began, **key));
+    let collectives = collectives.into_iter().map(|(&(call, _, group), times)| {
+        collective(plan, (call, group), times, &ports, part)
+    });
+    collectives.chain([iteration(plan, ranks, part)]).collect()
+}
+
+fn collective(
+    plan: &RankPlan,
+    (call, group): (u32, u32),
+    times: &CollectiveTimes,
+    ports: &Ports<'_>,
+    part: u8,
+) -> Row {
+    let program = plan.program();
+    let this = &program.calls()[call as usize];
+    let groups = program.groups(call).expect("a call has groups");
+    let ranks = groups.size(group);
+    let shape = Shape { ranks, bytes: this.bytes };
+    let is_over = times.over == ranks;
+    let operation = this.collective.operation();
+    let members = (0..ranks).map(|index| plan.host(groups.member(group, index)));
+    let port = ports.of_hosts(members);
+    let took = times.ended.since(times.joined);
+    let bits = this.bytes as f64 * 8.0 * operation.bus_factor(ranks);
+    let job = Job {
+        bytes: this.bytes,
+        arrived: times.began,
+        finished: if is_over { times.ended } else { Time::NEVER },
+        ideal: this.collective.time(shape, &port),
+    };
+    let said = OfRanks {
+        operation: Some(operation),
+        algorithm: Some(this.collective.name()),
+        label: Some(this.label.clone()),
+        ranks,
+        joined: if times.ranks == ranks { times.joined } else { Time::NEVER },
+        bus: if is_over && took > Span::ZERO { bits / took.seconds() } else { f64::NAN },
+        computed: None,
+        on_server: None,
+        exposed: None,
+    };
+    Row::of_ranks(Kind::Collective, job, part, said)
+}
+
+fn iteration(plan: &RankPlan, ranks: &RankOutcome, part: u8) -> Row {
+    let busy = |rank: &usize| ranks.computed[*rank] + ranks.on_server[*rank];
+    let longest = (0..ranks.ended.len()).max_by_key(busy).expect("a rank");
+    let ended = ranks.ended.iter().copied().max().unwrap_or(Time::NEVER);
+    let ideal = busy(&longest);
+    let job = Job {
+        bytes: plan.loads().map(|load| load.bytes).sum(),
+        arrived: Time::ZERO,
+        finished: ended,
+        ideal,
+    };
+    let said = OfRanks {
+        operation: None,
+        algorithm: None,
+        label: None,
+        ranks: ranks.ended.len() as u32,
+        joined: Time::NEVER,
+        bus: f64::NAN,
+        computed: Some(ranks.computed[longest]),
+        on_server: Some(ranks.on_server[longest]),
+        exposed: (ended != Time::NEVER).then(|| ended.since(Time::ZERO).max(ideal) - ideal),
+    };
+    Row::of_ranks(Kind::Iteration, job, part, said)
+}
+
+/// The ports of closed forms.
+struct Ports<'a> {
+    of: Played<'a>,
+    slowest: Rate,
+}
+
+fn slowest_port(of: Played<'_>) -> Rate {
+    let hosts = of.network.links[..of.network.hosts].iter();
+    hosts.map(|link| link.spec.rate).min().expect("a fabric has hosts")
+}
+
+impl Ports<'_> {
+    /// The port of a rank of those on these `hosts`, which form a ring: without headers, and with the latency of the
+    /// longest path between neighbours.
+    fn of_hosts(&self, hosts: impl Iterator<Item = u16> + Clone) -> Port {
+        let (network, packets) = (self.of.network, self.of.packets);
+        let full = packets.full();
+        let share = packets.payload.0 as f64 / f64::from(full);
+        let goodput = (self.slowest.bits_per_second() as f64 * share) as u64;
+        let latency = |(from, to): (u16, u16)| {
+            let path = network.path(from.into(), to.into());
+            let cross = path[1..].iter().map(|hop| match hop.cuts {
+                true => Span::ZERO,
+                false => hop.link.rate.span(full.into()),
+            });
+            cross.sum::<Span>() + path.iter().map(|hop| hop.link.delay).sum::<Span>()
+        };
+        let next = hosts.clone().cycle().skip(1);
+        let longest = hosts.zip(next).filter(|(from, to)| from != to).map(latency).max();
+        let rate = Rate::new(goodput).unwrap_or(self.slowest);
+        Port { rate, latency: longest.unwrap_or(Span::ZERO) }
+    }
+}
+
+/// The columns of collectives and iterations.
+pub(super) fn columns<'a>(table: impl Iterator<Item = Option<&'a OfRanks>> + Clone, rows: &mut Rows) {
+    let ints = |value: &dyn Fn(&OfRanks) -> i64| -> Vec<i64> {
+        table.clone().map(|own| own.map_or(-1, value)).collect()
+    };
+    let time = |at: Time| if at == Time::NEVER { -1 } else { at.ps() as i64 };
+    let span = |span: Option<Span>| span.map_or(-1, |span| span.ps() as i64);
+    let names = |value: &dyn Fn(&OfRanks) -> Option<Cow<'static, str>>| {
+        names(table.clone().map(|own| own.and_then(value)))
+    };
+    rows.push("operation", names(&|own| own.operation.map(|operation| operation.name().into())));
+    rows.push("algorithm", names(&|own| own.algorithm.map(Cow::from)));
+    rows.push("label", names(&|own| own.label.clone().map(Cow::from)));
+    rows.push("ranks", Column::Int(ints(&|own| own.ranks.into())));
+    rows.push("joined_ps", Column::Ps(ints(&|own| time(own.joined))));
+    let bus = table.clone().map(|own| own.map_or(f64::NAN, |own| own.bus)).collect();
+    rows.push("bus_bps", Column::Float(bus));
+    rows.push("computed_ps", Column::Ps(ints(&|own| span(own.computed))));
+    rows.push("on_server_ps", Column::Ps(ints(&|own| span(own.on_server))));
+    rows.push("exposed_ps", Column::Ps(ints(&|own| span(own.exposed))));
+}
+
+/// A column of names; those for which a byte has no code share the last one.
+fn names(values: impl Iterator<Item = Option<Cow<'static, str>>>) -> Column {
+    let mut known: Vec<Cow<'static, str>> = Vec::new();
+    let mut code = |name: Cow<'static, str>| match known.iter().position(|own| *own == name) {
+        Some(place) => place as u8,
+        None if known.len() < usize::from(u8::MAX) => {
+            known.push(name);
+            known.len() as u8 - 1
+        }
+        None => u8::MAX - 1,
+    };
+    let codes = values.map(|name| code(name.unwrap_or("-".into()))).collect();
+    Column::Name(codes, known)
+}
