@@ -259,8 +259,6 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         self.windows += 1;
         let (mut last, mut done) = (self.quiet_until, self.done);
         if let Some(ranks) = &mut self.ranks {
-            ranks.read();
-            leave_notes_of(ranks, &mut self.fabric);
             last = last.min(self.fabric.links.wheel.window_of(ranks.soonest_from(self.until)));
             done += ranks.done;
         }
@@ -282,6 +280,12 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let ends = self.fabric.links.wheel.ends();
         self.until = ends;
         self.fabric.arena.lists_end(ends);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.read();
+            for note in std::mem::take(&mut ranks.notes) {
+                self.fabric.leave(ranks.host(note).into(), rank_note(note));
+            }
+        }
         if self.quiet_until <= self.fabric.links.wheel.current() {
             self.leave_notes(ends);
         }
@@ -418,9 +422,6 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     /// at before.
     #[inline(never)]
     fn leave_notes(&mut self, ends: Time) {
-        if let Some(ranks) = &mut self.ranks {
-            leave_notes_of(ranks, &mut self.fabric);
-        }
         let flows = self.scenario.independent();
         while let Some(flow) = flows.get(self.next_flow)
             && flow.arrived < ends
@@ -441,13 +442,6 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let next = flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
         let last = next.min(self.looks.next_instant()).min(self.scenario.horizon + Span::from_s(1));
         self.quiet_until = self.fabric.links.wheel.window_of(last);
-    }
-}
-
-/// Leaves the notes that `ranks` have asked for, in a later window or one that has not begun.
-fn leave_notes_of<B: Boundary>(ranks: &mut Ranks<'_>, fabric: &mut Fabric<'_, B>) {
-    for note in std::mem::take(&mut ranks.notes) {
-        fabric.leave(ranks.host(note).into(), rank_note(note));
     }
 }
 

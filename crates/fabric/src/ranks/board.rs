@@ -24,8 +24,8 @@ pub(crate) struct Letter {
 }
 
 /// Where ranks of all sides leave news for each other. What is left in a window takes effect two windows later at
-/// the soonest, and each side looks for its own after every window. So nothing depends on which side is simulated
-/// first.
+/// the soonest, each side reads its own as it begins a window, and it may begin one window before others have ended
+/// the one before. So nothing depends on which side is simulated first.
 #[derive(Debug, Default)]
 pub(crate) struct Board(Mutex<Left>);
 

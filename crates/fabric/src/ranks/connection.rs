@@ -146,17 +146,23 @@ impl Connections {
     #[inline]
     pub fn payload(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
-        let mut place = connection.near.load(Ordering::Relaxed);
-        while place > 0 && connection.message(place - 1).end > sequence {
-            place -= 1;
-        }
-        while connection.message(place).end <= sequence {
-            place += 1;
-        }
+        let message = connection.message(connection.place(sequence));
+        Some(self.payload_in(message, sequence))
+    }
+
+    /// The same, of a packet that leaves now.
+    #[inline]
+    pub fn leaves(&self, flow: u32, sequence: u32) -> Option<u16> {
+        let connection = self.of(flow)?;
+        let place = connection.place(sequence);
         let message = connection.message(place);
-        let ends = sequence + 1 == message.end;
-        connection.near.store(place + u32::from(ends), Ordering::Relaxed);
-        Some(if ends { message.last } else { self.payload as u16 })
+        let ends = u32::from(sequence + 1 == message.end);
+        connection.near.store(place + ends, Ordering::Relaxed);
+        Some(self.payload_in(message, sequence))
+    }
+
+    fn payload_in(&self, message: Message, sequence: u32) -> u16 {
+        if sequence + 1 == message.end { message.last } else { self.payload as u16 }
     }
 
     /// The place among all messages of its sender of the one that `flow` goes on with: the host's link takes messages
@@ -169,6 +175,19 @@ impl Connections {
 }
 
 impl Connection {
+    /// The place of the message with packet `sequence`, looked for from the one on that it goes on with.
+    #[inline]
+    fn place(&self, sequence: u32) -> u32 {
+        let mut place = self.near.load(Ordering::Relaxed);
+        while place > 0 && self.message(place - 1).end > sequence {
+            place -= 1;
+        }
+        while self.message(place).end <= sequence {
+            place += 1;
+        }
+        place
+    }
+
     fn message(&self, place: u32) -> Message {
         *self.messages[place as usize].get().expect("a message that was handed over")
     }
@@ -218,7 +237,11 @@ mod tests {
         connections.hand_over(7, 1, 9, tagged(3));
         let sizes = [0, 1, 2, 3, 4, 2, 0].map(|sequence| connections.payload(7, sequence));
         assert_eq!(sizes, [1000, 1000, 500, 1000, 1, 500, 1000].map(Some));
-        assert_eq!(connections.order(7), Some(4), "packet 0 was looked at last");
+        let orders = [2, 4, 0].map(|sequence| {
+            connections.leaves(7, sequence);
+            connections.order(7)
+        });
+        assert_eq!(orders, [Some(8), Some(u32::MAX), Some(4)]);
         let bytes = [0, 3, 4, 5].map(|begin| connections.bytes_from(7, begin));
         assert_eq!(bytes, [3501, 1001, 1, 0]);
         let ends = [0, 1, 2].map(|place| connections.message(7, place).map(|message| message.end));

@@ -404,6 +404,8 @@ impl<'a> Ranks<'a> {
         let channels = (0..call.collective.channels()).map(cursor).collect();
         let times = self.outcome.collectives.entry((key.call, key.tag, group));
         let times = times.or_insert(CollectiveTimes::beginning(now));
+        // Hosts are not visited in the order of time.
+        times.began = times.began.min(now);
         (times.joined, times.ranks) = (times.joined.max(now), times.ranks + 1);
         let id = (key.call, key.tag);
         let state = self.rank(rank);

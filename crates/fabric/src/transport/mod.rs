@@ -290,7 +290,7 @@ impl Setup {
             sequence,
             priority: self.number(flow, sequence, arrived, now),
             to: this.to,
-            size: self.packets.wire(self.payload(flow, sequence)),
+            size: self.packets.wire(self.leaving(flow, sequence)),
             echo: 0,
             kind: Kind::DATA,
             marks: 0,
@@ -301,10 +301,20 @@ impl Setup {
     #[inline(always)]
     fn payload(&self, flow: u32, sequence: u32) -> u16 {
         let own = self.connections.as_ref().and_then(|all| all.payload(flow, sequence));
-        own.unwrap_or_else(|| {
-            let full = self.packets.payload.0;
-            full.min(self.flows[flow as usize].bytes - u64::from(sequence) * full) as u16
-        })
+        own.unwrap_or_else(|| self.plain_payload(flow, sequence))
+    }
+
+    /// Payload of packet `sequence` of `flow`, which leaves.
+    #[inline(always)]
+    fn leaving(&self, flow: u32, sequence: u32) -> u16 {
+        let own = self.connections.as_ref().and_then(|all| all.leaves(flow, sequence));
+        own.unwrap_or_else(|| self.plain_payload(flow, sequence))
+    }
+
+    #[inline(always)]
+    fn plain_payload(&self, flow: u32, sequence: u32) -> u16 {
+        let full = self.packets.payload.0;
+        full.min(self.flows[flow as usize].bytes - u64::from(sequence) * full) as u16
     }
 
     /// Whether `end` is one past the last packet that `flow` will ever have.
