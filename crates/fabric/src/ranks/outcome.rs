@@ -15,7 +15,7 @@ pub struct RankOutcome {
     pub on_server: Vec<Span>,
     /// The collectives that are simulated message by message: by call, tag and group.
     pub collectives: BTreeMap<(u32, u32, u32), CollectiveTimes>,
-    /// How often each call was executed by its closed form, by all groups together.
+    /// How often each call was executed by its closed form, not packet by packet, by all groups together.
     pub closed: Vec<u64>,
 }
 

@@ -181,12 +181,14 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
     let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
     let probes: Option<u64> = tallies.iter().map(|tally| tally.probes.map(u64::from)).sum();
     let script = Some(("packets_lost_by_script", lost_by_script)).filter(|_| lost_by_script > 0);
+    let closed = outcome.ranks.as_ref().map(|ranks| ranks.closed.iter().sum());
     counts
         .into_iter()
         .chain(lost)
         .chain(peaks.into_iter().flatten())
         .chain(probes.filter(|_| !tallies.is_empty()).map(|probes| ("probes", probes)))
         .chain(script)
+        .chain(closed.map(|closed| ("collectives_by_closed_form", closed)))
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(utilisations(outcome, network.hosts))
         .chain(received.map(|share| (RECEIVED.to_owned(), Value::Float(share))))

@@ -14,6 +14,7 @@ mod poisson;
 mod query;
 mod ranks;
 mod table;
+mod trace;
 mod training;
 
 pub use bulk::{Bulk, Pattern};
@@ -29,6 +30,7 @@ pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use table::Table as FlowTable;
+pub use trace::{Chakra, Goal, RankFile, Sends, Simai};
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::ranks::RankPlan;
@@ -64,6 +66,9 @@ variants! {
         Query(Queries),
         Collective(Collectives),
         Training(Iteration),
+        Goal(Goal),
+        Simai(Simai),
+        Chakra(Chakra),
     }
 }
 

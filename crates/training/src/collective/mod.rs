@@ -26,7 +26,7 @@ mod send_receive;
 mod step;
 mod tree;
 
-pub use all_to_all::AllToAll;
+pub use all_to_all::{AllToAll, SkewedBy};
 pub use binomial_broadcast::BinomialBroadcast;
 pub use chain_broadcast::ChainBroadcast;
 pub use cursor::Cursor;

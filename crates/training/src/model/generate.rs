@@ -1,7 +1,7 @@
 //! The program of an iteration: one graph for each pipeline stage, shared by all its ranks.
 
 use super::iteration::{Iteration, Recompute};
-use super::placement::Group;
+use super::placement::{COMBINE, Group};
 use super::schedule::{Direction, Pass};
 use super::transformer::{Transformer, Weights};
 use crate::collective::Operation;
@@ -225,7 +225,7 @@ impl<'a> Stage<'a> {
         self.tensor_before(direction, "feed-forward")?;
         self.blocking(Group::Expert, Operation::AllToAll, bytes, "dispatch")?;
         self.compute(flops)?;
-        self.blocking(Group::Expert, Operation::AllToAll, bytes, "combine")?;
+        self.blocking(Group::Expert, Operation::AllToAll, bytes, COMBINE)?;
         self.tensor_after("feed-forward")
     }
 

@@ -67,6 +67,9 @@ parameters! {
         pub data: u32 [1..=1_000_000] = 16,
         /// Over how many replicas experts are divided. More of them send more of their tokens over the network.
         pub expert: u32 [1..=100_000] = 1,
+        /// How unequally tokens go to experts: as many go to the n-th as n to the power of minus this number. 0 has
+        /// balanced experts. Too small, and dispatch and combine look as if no expert were popular.
+        pub skew: f64 [0.0..=8.0] = 0.0,
         /// What replicas divide (Rajbhandari et al. 2020): 0 nothing, 1 the state of the optimiser, 2 the gradients
         /// too, 3 the parameters too. 1 and 2 send the same; 3 gathers the parameters of a layer before each pass of
         /// each micro-batch, so with many micro-batches it sends a multiple.
@@ -124,6 +127,10 @@ impl Check for Iteration {
         divides("tensor", self.tensor, shape.ffn, "columns of the model's feed-forward block")?;
         divides("expert", self.expert, shape.experts, "experts of the model")?;
         divides("expert", self.expert, self.data, "replicas (`data`)")?;
+        if self.skew > 0.0 && self.expert == 1 {
+            let expected = "0 where every replica has all experts (`expert = 1`)";
+            return Err(Refusal::of(&self.skew, expected).under("skew"));
+        }
         divides("data", self.data, self.batch, "sequences of the batch")?;
         let own = self.batch / self.data;
         divides("micro_batch", self.micro_batch, own, "sequences of a replica")?;

@@ -4,7 +4,7 @@
 //! Expert-parallel groups are neighbours among the replicas.
 
 use super::iteration::Iteration;
-use crate::collective::{Collective, Operation, Port, Shape};
+use crate::collective::{AllToAll, Collective, Operation, Port, Shape, SkewedBy};
 use crate::program::{Call, Execution, Groups, ProgramError};
 
 /// The groups of a program, by their place.
@@ -61,7 +61,7 @@ impl Iteration {
 
     /// A call of an operation by all groups of a kind.
     pub(super) fn call(&self, group: Group, operation: Operation, bytes: u64, label: &str) -> Call {
-        let collective = match operation {
+        let chosen = match operation {
             Operation::AllReduce => &self.all_reduce,
             Operation::AllGather => &self.all_gather,
             Operation::ReduceScatter => &self.reduce_scatter,
@@ -69,13 +69,28 @@ impl Iteration {
         };
         let (ranks, _) = self.extent(group);
         let (collective, execution) = if self.on_a_server(group) {
-            let usual = Collective::usual(operation);
+            let usual = self.skewed(Collective::usual(operation), label);
             let port = Port { rate: self.scale_up, latency: self.scale_up_latency };
             let time = usual.time(Shape { ranks, bytes }, &port);
             (usual, Execution::ClosedForm(time))
         } else {
-            (collective.clone(), Execution::Messages)
+            (self.skewed(chosen.clone(), label), Execution::Messages)
         };
         Call { groups: group as usize, collective, bytes, execution, label: label.to_owned() }
     }
+
+    /// The exchange of tokens with experts that are not equally popular.
+    fn skewed(&self, collective: Collective, label: &str) -> Collective {
+        match collective {
+            Collective::AllToAll(all) if self.skew > 0.0 => {
+                let back = label == COMBINE;
+                let skewed_by = if back { SkewedBy::Sender } else { SkewedBy::Receiver };
+                Collective::AllToAll(AllToAll { skew: self.skew, skewed_by, ..all })
+            }
+            other => other,
+        }
+    }
 }
+
+/// What is said of the exchange in which tokens come back from experts.
+pub(super) const COMBINE: &str = "combine";
