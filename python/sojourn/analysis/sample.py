@@ -27,6 +27,7 @@ Warmup: TypeAlias = bool | str
 """What is left out at the start: a fixed share of the jobs, nothing, or a time as text."""
 
 TIMES = ("slowdown", "sojourn_ps")
+OF_RANKS = ("bus_bps", "exposed_ps")
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,12 @@ class Sample:
         """
         if any(not np.isnan(part.metrics[GOODPUT]).all() for part in self.parts):
             return (GOODPUT,)
-        due = any(not np.isnan(part.metrics[MISSED]).all() for part in self.parts)
-        return (*TIMES, MISSED) if due else TIMES
+        others = [MISSED, *OF_RANKS]
+        return (*TIMES, *filter(self._has, others))
+
+    def _has(self, metric: str) -> bool:
+        parts = (part.metrics.get(metric, np.empty(0)) for part in self.parts)
+        return any(not np.isnan(values).all() for values in parts)
 
     def due(self) -> "Sample":
         """The jobs with a deadline."""
@@ -227,7 +232,7 @@ def _read(
     """The jobs of one case and replication, split by dictionary columns of the rows."""
     path = directory.rows(*record.key)
     due = ["deadline_ps", "finished_ps"] if rows.holds(path, "deadline_ps") else []
-    measured = [name for name in (GOODPUT, RECEIVED) if rows.holds(path, name)]
+    measured = [name for name in (GOODPUT, RECEIVED, *OF_RANKS) if rows.holds(path, name)]
     wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *TIMES, *due, *measured])
     table = rows.read(path, list(wanted))
     if table.num_rows != record.jobs:
@@ -240,6 +245,10 @@ def _read(
     for name in (GOODPUT, RECEIVED):
         own = rows.numbers(table[name]) if name in measured else nothing
         metrics[name] = own.astype(np.float64)
+    of_ranks = [name for name in OF_RANKS if name in measured]
+    metrics |= {name: rows.numbers(table[name]).astype(np.float64) for name in of_ranks}
+    # An iteration is whole: none of it is warm-up.
+    warmup = warmup and not of_ranks
     ends = np.isnan(metrics[GOODPUT])
     if given_ps is None:
         given_ps = start_of(arrived)[1] if warmup else 0

@@ -93,7 +93,7 @@ def measure(
 
 def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
-    if kind in {"query", "training"}:
+    if kind in {"query", "collective", "training", "goal", "simai", "chakra"}:
         raise MeasurementError(
             f'{source}: workload.kind = "{kind}", expected flows that follow no other'
         )

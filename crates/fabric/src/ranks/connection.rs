@@ -28,6 +28,9 @@ struct Connection {
     handed_over: AtomicU32,
     /// The message that the sender goes on with: that of the packet behind the one it sent last.
     near: AtomicU32,
+    /// The first packet of the message of the packet that it sent last, and the last one.
+    begin: AtomicU32,
+    last: AtomicU32,
 }
 
 /// A message that was handed over.
@@ -83,6 +86,8 @@ impl Connections {
             messages: std::iter::repeat_with(OnceLock::new).take(load.messages as usize).collect(),
             handed_over: AtomicU32::new(0),
             near: AtomicU32::new(0),
+            begin: AtomicU32::new(0),
+            last: AtomicU32::new(0),
         };
         Connections { first, list: loads.into_iter().map(connection).collect(), payload }
     }
@@ -146,6 +151,10 @@ impl Connections {
     #[inline]
     pub fn payload(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
+        let whole = connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
+        if whole.contains(&sequence) {
+            return Some(self.payload as u16);
+        }
         let message = connection.message(connection.place(sequence));
         Some(self.payload_in(message, sequence))
     }
@@ -154,10 +163,17 @@ impl Connections {
     #[inline]
     pub fn leaves(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
+        let whole = connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
+        if whole.contains(&sequence) {
+            return Some(self.payload as u16);
+        }
         let place = connection.place(sequence);
         let message = connection.message(place);
         let ends = u32::from(sequence + 1 == message.end);
         connection.near.store(place + ends, Ordering::Relaxed);
+        let begin = place.checked_sub(1).map_or(0, |before| connection.message(before).end);
+        connection.begin.store(begin, Ordering::Relaxed);
+        connection.last.store(message.end - 1, Ordering::Relaxed);
         Some(self.payload_in(message, sequence))
     }
 

@@ -21,9 +21,10 @@ const TURNS: u64 = 16;
 /// What the sender knows of a packet that was sent and is not below the first missing one.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    /// When it was last sent, and with which entropy value.
+    /// When it was last sent, with which entropy value, and how many bytes it has on the wire.
     at: Time,
     entropy: u16,
+    size: u16,
     /// How often it was sent again.
     again: u8,
     fate: Fate,
@@ -259,22 +260,20 @@ impl Acting<'_> {
 
     /// Notes which packets have arrived.
     fn take_in(&mut self, answer: &Answer) {
-        while self.sender.first < answer.next {
-            let sequence = self.sender.first;
-            let size = self.size(sequence);
-            let sender = &mut *self.sender;
+        let sender = &mut *self.sender;
+        while sender.first < answer.next {
             let record = sender.records.pop_front().expect("what arrived was sent");
-            sender.arrived(record.fate, size);
+            sender.arrived(record.fate, record.size.into());
             sender.first += 1;
         }
         let mut bits = answer.bitmap;
         while bits != 0 {
             let sequence = answer.base + bits.trailing_zeros();
             bits &= bits - 1;
-            let size = self.size(sequence);
-            if let Some(record) = self.sender.record(sequence) {
+            if let Some(record) = sender.record(sequence) {
                 let fate = std::mem::replace(&mut record.fate, Fate::Arrived);
-                self.sender.arrived(fate, size);
+                let size = record.size;
+                sender.arrived(fate, size.into());
             }
         }
     }
@@ -285,11 +284,12 @@ impl Acting<'_> {
         if self.sender.is_done() {
             return;
         }
-        let Some(&mut Record { at, fate: Fate::UnderWay, .. }) = self.sender.record(sequence)
+        let Some(&mut Record { at, size, fate: Fate::UnderWay, .. }) =
+            self.sender.record(sequence)
         else {
             return;
         };
-        let size = self.size(sequence);
+        let size = i64::from(size);
         let at_last = packet.marks & TRIMMED_LAST != 0;
         let Parts { window, credit } = self.parts();
         let sender = &mut *self.sender;
@@ -357,11 +357,11 @@ impl Acting<'_> {
 
     /// Handles that nothing was heard of packet `sequence` for too long.
     fn timed_out(&mut self, sequence: u32) {
-        let size = self.size(sequence);
         let Parts { window, credit } = self.parts();
         let sender = &mut *self.sender;
         sender.tally.timed_out(self.rules.rto);
-        let lost = sender.record(sequence).expect("what timed out is under way").entropy;
+        let record = sender.record(sequence).expect("what timed out is under way");
+        let (lost, size) = (record.entropy, i64::from(record.size));
         let entropy = match self.uet.timed_out_entropy {
             TimedOut::Lost => lost,
             TimedOut::Zero => 0,
@@ -498,7 +498,8 @@ impl Acting<'_> {
         let sprayer = sender.sprayer.as_mut().expect("a flow that has begun has one");
         let entropy = sprayer.next(&mut sender.chance);
         sender.active = now;
-        let sent = |again| Record { at: now, entropy, again, fate: Fate::UnderWay };
+        let sent =
+            |again| Record { at: now, entropy, size: size as u16, again, fate: Fate::UnderWay };
         if is_new {
             sender.records.push_back(sent(0));
         } else {
