@@ -25,7 +25,7 @@ from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.sample import Warmup
 from sojourn.analysis.statistics import Values
 from sojourn.analysis.summary import bins_of_groups, ideals, summarise
-from sojourn.presentation import style
+from sojourn.presentation import style, timeline
 from sojourn.presentation.axes import Labels, Layout, draw_names
 from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, lines_at, note, unsteady
 from sojourn.presentation.fairness import draw as draw_fairness
@@ -227,6 +227,7 @@ KINDS: dict[str, Callable[[StoredRun, Layout, str | float | None, Warmup], Pictu
     "missed": _missed,
     "goodput": goodput,
     "fairness": _fairness,
+    "timeline": timeline.drawn,
 }
 # what slowdown and cdf were called before arrays and mail had other words
 _EARLIER = {"fct": "slowdown", "qct": "cdf"}
@@ -250,6 +251,7 @@ def kinds(run: StoredRun) -> tuple[str, ...]:
         "missed": any(rows.holds(path, "deadline_ps") for path in paths),
         "goodput": any(rows.holds(path, GOODPUT) for path in paths),
         "fairness": any(fairness.is_told(run, record) for record in run.ledger),
+        "timeline": any(rows.holds(path, timeline.COLUMN) for path in paths),
     }
     return tuple(kind for kind in KINDS if there.get(kind))
 

@@ -27,8 +27,11 @@ pub(crate) struct Ranks<'a> {
     sides: Vec<usize>,
     window: Span,
     states: Vec<Option<Box<Rank>>>,
-    /// Of each connection how many messages have come, and how many were acknowledged.
+    /// Of each connection how many messages have come, and one past the last packet of the next one; 0 where that is
+    /// not known.
     came: Vec<u32>,
+    awaited: Vec<u32>,
+    /// Of each connection how many messages were acknowledged.
     acknowledged: Vec<u32>,
     /// Of each connection one past the last packet that its transport was told of.
     sent: Vec<u32>,
@@ -119,6 +122,7 @@ impl<'a> Ranks<'a> {
             side,
             window,
             came: vec![0; run.plan.lanes().len()],
+            awaited: vec![0; run.plan.lanes().len()],
             acknowledged: vec![0; run.plan.lanes().len()],
             sent: vec![0; run.plan.lanes().len()],
             notes: begins.collect(),
@@ -196,11 +200,21 @@ impl<'a> Ranks<'a> {
     #[inline]
     pub(crate) fn has_come(&mut self, flow: u32, first_missing: u32, now: Time) {
         let Some(connection) = flow.checked_sub(self.run.first) else { return };
-        let place = connection as usize;
-        while let Some(message) = self.run.connections.message(flow, self.came[place])
-            && message.end <= first_missing
-        {
+        if first_missing >= self.awaited[connection as usize] {
+            self.messages_came((flow, connection as usize), first_missing, now);
+        }
+    }
+
+    /// Takes in all messages of a connection that end before `first_missing`.
+    #[inline(never)]
+    fn messages_came(&mut self, (flow, place): (u32, usize), first_missing: u32, now: Time) {
+        while let Some(message) = self.run.connections.message(flow, self.came[place]) {
+            self.awaited[place] = message.end;
+            if message.end > first_missing {
+                return;
+            }
             self.came[place] += 1;
+            self.awaited[place] = 0;
             let Lane { from, to, .. } = self.lane(flow);
             match message.content {
                 Content::Tagged { tag, .. } => self.deliver(to, from, tag, now),

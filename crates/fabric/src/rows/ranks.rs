@@ -21,7 +21,8 @@ pub(super) struct OfRanks {
     operation: Option<Operation>,
     algorithm: Option<&'static str>,
     label: Option<String>,
-    /// How many ranks took part.
+    /// Which of the groups that do the same, and how many ranks took part.
+    group: Option<u32>,
     ranks: u32,
     /// When the last rank joined.
     joined: Time,
@@ -76,6 +77,7 @@ fn collective(
         operation: Some(operation),
         algorithm: Some(this.collective.name()),
         label: Some(this.label.clone()),
+        group: Some(group),
         ranks,
         joined: if times.ranks == ranks { times.joined } else { Time::NEVER },
         bus: if is_over && took > Span::ZERO { bits / took.seconds() } else { f64::NAN },
@@ -101,6 +103,7 @@ fn iteration(plan: &RankPlan, ranks: &RankOutcome, part: u8) -> Row {
         operation: None,
         algorithm: None,
         label: None,
+        group: None,
         ranks: ranks.ended.len() as u32,
         joined: Time::NEVER,
         bus: f64::NAN,
@@ -158,6 +161,7 @@ pub(super) fn columns<'a>(table: impl Iterator<Item = Option<&'a OfRanks>> + Clo
     rows.push("operation", names(&|own| own.operation.map(|operation| operation.name().into())));
     rows.push("algorithm", names(&|own| own.algorithm.map(Cow::from)));
     rows.push("label", names(&|own| own.label.clone().map(Cow::from)));
+    rows.push("group", Column::Int(ints(&|own| own.group.map_or(-1, i64::from))));
     rows.push("ranks", Column::Int(ints(&|own| own.ranks.into())));
     rows.push("joined_ps", Column::Ps(ints(&|own| time(own.joined))));
     let bus = table.clone().map(|own| own.map_or(f64::NAN, |own| own.bus)).collect();

@@ -1,0 +1,108 @@
+"""The timeline of an iteration: when its collectives were under way, case by case."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import PS_PER_MS
+from sojourn.analysis.sample import Warmup
+from sojourn.presentation import style
+from sojourn.presentation.axes import Labels, Layout
+from sojourn.presentation.style import Picture
+from sojourn.store import rows
+from sojourn.store.columns import groups
+from sojourn.store.ledger import Record, Value
+from sojourn.store.stored_run import StoredRun
+
+COLUMN = "exposed_ps"
+"""A column that only iterations have."""
+
+_MOST_LINES = 12
+_NOTE = (
+    "bars: from the last rank that joins a collective until the last one has everything, in the"
+    " group that ends last; dashed line: where the iteration would end without the network; black"
+    " line: its end; what lies between them is exposed communication"
+)
+
+
+@dataclass(frozen=True)
+class _Iteration:
+    """One iteration in milliseconds: its end, that of computing alone, and spans by label."""
+
+    end: float
+    busy: float
+    spans: dict[str, npt.NDArray[np.float64]]
+
+
+def drawn(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmup) -> Picture:
+    """Draw when the collectives of each case were under way, in its first replication.
+
+    Raises:
+        InputError: no case has an iteration, `at` is given, or rows cannot be read.
+    """
+    if at is not None:
+        raise InputError("a timeline shows all cases; --at is for other kinds of picture")
+    columns = [*layout.by, *([layout.x] if layout.x else [])]
+    found: list[tuple[dict[str, Value | None], _Iteration]] = []
+    for key, records in groups(run.ledger, columns).items():
+        one = _read(run, min(records, key=lambda record: record.replication))
+        if one is not None:
+            case = {column.label: value for column, value in zip(columns, key, strict=True)}
+            found.append((case, one))
+    if not found:
+        raise InputError("no case of this run has a finished iteration; there is nothing to draw")
+    labels = Labels.of(case for case, _ in found)
+    picture, panels = style.panels(len(found), 1, run.title, _NOTE)
+    latest = max(one.end for _, one in found)
+    for (panel,), (case, one) in zip(panels, found, strict=True):
+        _draw(panel, one)
+        panel.set_xlim(0, latest * 1.02)
+        panel.set_title(labels.case(case), loc="left")
+    panels[-1][0].set_xlabel("time since the iteration began [ms]")
+    return picture
+
+
+def _read(run: StoredRun, record: Record) -> _Iteration | None:
+    path = run.directory.rows(*record.key)
+    if not rows.holds(path, COLUMN):
+        return None
+    wanted = ["kind", "label", "group", "joined_ps", "finished_ps", "computed_ps", "on_server_ps"]
+    table = rows.read(path, wanted)
+    kind, label = (np.array(table[name].to_pylist()) for name in ("kind", "label"))
+    times = {name: rows.numbers(table[name]) / PS_PER_MS for name in wanted[3:]}
+    whole = kind == "iteration"
+    if not whole.any() or np.isnan(times["finished_ps"][whole]).any():
+        return None
+    group = rows.numbers(table["group"])
+    spans = {}
+    for name in dict.fromkeys(label[~whole].tolist()):
+        own = (label == name) & ~whole & ~np.isnan(times["finished_ps"])
+        if not own.any():
+            continue
+        last = group[own][np.argmax(times["finished_ps"][own])]
+        chosen = own & (group == last)
+        spans[name] = np.stack([times["joined_ps"][chosen], times["finished_ps"][chosen]], axis=1)
+    busy = (times["computed_ps"] + times["on_server_ps"])[whole][0]
+    return _Iteration(float(times["finished_ps"][whole][0]), float(busy), spans)
+
+
+def _draw(panel: Axes, one: _Iteration) -> None:
+    names = list(one.spans)[:_MOST_LINES]
+    for place, name in enumerate(names):
+        spans = one.spans[name]
+        bars = [(begin, end - begin) for begin, end in spans]
+        look = style.look(place)
+        panel.broken_barh(bars, (place - 0.35, 0.7), facecolors=look["color"], linewidth=0)
+    panel.axvline(one.busy, color="grey", linestyle="--")
+    panel.axvline(one.end, color="black")
+    _label(panel, names)
+
+
+def _label(panel: Axes, names: Sequence[str]) -> None:
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.grid(visible=False, axis="y")
