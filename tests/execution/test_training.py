@@ -1,0 +1,160 @@
+"""Training: traces of other tools, studies of models, and what they come out as."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sojourn
+from refusals import expect_one_line
+from sojourn.store import rows
+
+DATA = Path(__file__).parents[2] / "crates/traces/tests/data"
+SWITCH = """\
+scheme = "UET NSCC"
+hosts = { overhead = 0.0 }
+packets = { payload = "4096B", header = "64B", ack = "64B" }
+topology = { kind = "single-switch", hosts = %d, rate = "400Gbps", delay = "500ns" }
+[workload]
+"""
+MODEL = """\
+kind = "training"
+tensor = 2
+data = 4
+batch = 8
+sequence = 256
+server = 2
+model = { kind = "transformer", layers = 4, width = 512, heads = 8, ffn = 2048, vocabulary = 2048 }
+"""
+PING = """\
+num_ranks 2
+rank 0 {
+a: calc 1000
+b: send 1000000b to 1 tag 7
+b requires a
+}
+rank 1 {
+recv 1000000b from 0 tag 7
+}
+"""
+
+
+def run_of(tmp_path, workload, hosts=8, **files):
+    for name, text in files.items():
+        (tmp_path / name.replace("_", ".")).write_text(text)
+    study = tmp_path / "study.toml"
+    study.write_text(SWITCH % hosts + workload)
+    return sojourn.run(study, out=tmp_path / "out")
+
+
+def table(run):
+    (path,) = sorted((run.path / "rows").glob("*.parquet"))
+    return {name: rows.read(path, [name])[name].to_pylist() for name in NAMES}
+
+
+NAMES = (
+    "kind",
+    "operation",
+    "label",
+    "ranks",
+    "size_bytes",
+    "finished_ps",
+    "slowdown",
+    "exposed_ps",
+)
+
+
+def test_a_schedule_computes_and_then_sends(tmp_path):
+    """1 us of computing, then 1 MB as 245 packets over two links of 400 Gb/s and 500 ns."""
+    found = table(run_of(tmp_path, 'kind = "goal"\nfile = "ping.goal"\n', 2, ping_goal=PING))
+    packet = 4160 * 20
+    last = 1_000_000 - 244 * 4096 + 64
+    arrives = 1_000_000 + 244 * packet + last * 20 + packet + 1_000_000
+    assert found["kind"] == ["iteration"]
+    # The short packet behind a full one waits for it at the switch.
+    assert arrives - packet <= found["finished_ps"][0] <= arrives + 2 * packet
+    assert found["exposed_ps"][0] == found["finished_ps"][0] - 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("operation", "size"),
+    [
+        ("all_reduce", 1 << 20),
+        ("all_gather", 4 << 20),
+        ("reduce_scatter", 1 << 20),
+        ("all_to_all", 1 << 20),
+    ],
+)
+def test_a_trace_of_chakra_takes_its_closed_form(tmp_path, operation, size):
+    files = [f'[[workload.rank]]\nfile = "{DATA}/astra-sim/{operation}.{n}.et"\n' for n in range(4)]
+    found = table(run_of(tmp_path, 'kind = "chakra"\n' + "".join(files), 4))
+    assert found["kind"] == ["collective", "iteration"]
+    assert (found["operation"][0], found["ranks"][0]) == (operation.replace("_", "-"), 4)
+    assert found["size_bytes"][0] == size
+    assert 1 <= found["slowdown"][0] < 1.05
+
+
+def test_a_workload_file_of_aicb_runs_layer_by_layer(tmp_path):
+    workload = f'kind = "simai"\nranks = 4\nfile = "{DATA}/aicb/all_reduce.txt"\n'
+    found = table(run_of(tmp_path, workload, 4))
+    sizes = [
+        size
+        for size, kind in zip(found["size_bytes"], found["kind"], strict=True)
+        if kind == "collective"
+    ]
+    assert sizes[:3] == [4096, 8192, 16384]
+    assert all(end is not None for end in found["finished_ps"])
+
+
+def test_an_iteration_of_a_model_is_shown_and_drawn(tmp_path, command):
+    run = run_of(tmp_path, MODEL)
+    found = table(run)
+    assert set(found["label"]) == {"gradients", "-"}
+    assert np.isfinite(found["exposed_ps"][-1])
+    shown = command("show", run.path).out
+    assert "exposed communication" in shown
+    assert "bus bandwidth" in shown
+    picture = tmp_path / "timeline.png"
+    assert command("plot", run.path, "--kind", "timeline", "--out", picture).code == 0
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("workload", "files", "message"),
+    [
+        (MODEL.replace("data = 4", "data = 3"), {}, "workload.data = 3, expected a divisor of"),
+        (
+            MODEL.replace("data = 4", "data = 8"),
+            {},
+            "workload.data = 8, expected a number that makes",
+        ),
+        (MODEL + 'placement = "rails"\n', {}, "workload.placement"),
+        (MODEL + "skew = 1.0\n", {}, "workload.skew = 1, expected 0 where every replica"),
+        (
+            'kind = "collective"\nranks = 6\ncollective = "halving-doubling-all-reduce"\n',
+            {},
+            "6 ranks",
+        ),
+        ('kind = "collective"\nranks = 9\n', {}, "workload.ranks = 9, expected at least 2"),
+        (
+            'kind = "goal"\nfile = "a.goal"\n',
+            {"a_goal": PING.replace("tag 7\n}\nr", "tag 8\n}\nr")},
+            "tag",
+        ),
+        ('kind = "goal"\nfile = "a.goal"\n', {"a_goal": PING[:60]}, "a.goal"),
+        (
+            'kind = "goal"\nfile = "a.goal"\n',
+            {"a_goal": PING.replace("num_ranks 2", "num_ranks 9")},
+            "",
+        ),
+    ],
+)
+def test_what_cannot_run_is_one_clear_error(tmp_path, command, workload, files, message):
+    for name, text in files.items():
+        (tmp_path / name.replace("_", ".")).write_text(text)
+    study = tmp_path / "study.toml"
+    study.write_text(SWITCH % 8 + workload)
+    refused = command("check", study)
+    assert (refused.code, refused.out) == (2, "")
+    assert message in refused.err
+    expect_one_line(refused.err.removesuffix("\n"))
