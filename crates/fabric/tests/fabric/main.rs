@@ -22,6 +22,7 @@ mod pfabric;
 mod phase;
 mod queries;
 mod regressions;
+mod roce;
 mod samples;
 mod scripted_loss;
 mod swift;
