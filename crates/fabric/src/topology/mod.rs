@@ -7,6 +7,7 @@ mod clos;
 mod fat_tree;
 mod graph;
 mod leaf_spine;
+mod listed;
 mod network;
 mod routes;
 mod single_switch;
@@ -15,6 +16,7 @@ pub use clos::Clos;
 pub use fat_tree::FatTree;
 pub use graph::{Forwarding, Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
+pub use listed::{Cable, HostGroup, Listed};
 pub(crate) use network::{ExactTiming, Reach};
 pub use network::{Hop, Link, Network};
 pub(crate) use routes::{Exit, Lookup, Routes};
@@ -32,6 +34,7 @@ variants! {
         LeafSpine(LeafSpine),
         FatTree(FatTree),
         Clos(Clos),
+        Listed(Listed),
     }
 }
 

@@ -144,6 +144,11 @@ impl Run {
         }
     }
 
+    /// The same, where the run has it.
+    pub(crate) fn words_if_any(&self, name: &str) -> Option<&str> {
+        self.figures.iter().any(|(figure, _)| figure == name).then(|| self.words(name))
+    }
+
     /// A total of the whole run that is a share.
     pub(crate) fn share(&self, name: &str) -> f64 {
         match self.figures.iter().find(|(figure, _)| figure == name) {

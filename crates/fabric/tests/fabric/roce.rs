@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Span, Streams};
 use sojourn_fabric::pfc::{Acks, Dynamic, Fixed, Pfc, Thresholds};
-use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::topology::{
+    Cable, FatTree, Forwarding, HostGroup, LeafSpine, Listed, SingleSwitch, Topology,
+};
 use sojourn_fabric::{Flow, Hosts, Packets};
 use sojourn_properties::cases;
 
@@ -176,4 +178,75 @@ fn the_headroom_is_needed_to_the_last_packet() {
     let run = short.run(&flows);
     assert!(run.drops() > 0 && run.sum("retransmits") > 0, "{} drops", run.drops());
     assert_eq!(run.figure("unfinished"), 0);
+}
+
+/// Switches in a ring with a host on each; each host sends two switches on. The shortest paths are unique, and go
+/// round.
+fn ring(switches: u16) -> Lab {
+    let names: Vec<String> = (0..switches).map(|switch| format!("s{switch}")).collect();
+    let host = |switch: &String| HostGroup { switch: switch.clone(), ..defaults_of_host() };
+    let rate = gbps(100);
+    let links = (0..switches).map(|from| {
+        let to = format!("s{}", (from + 1) % switches);
+        Cable { from: format!("s{from}"), to, count: 1, rate: None, delay: None }
+    });
+    let topology = Listed {
+        hosts: names.iter().map(host).collect(),
+        links: links.collect(),
+        switches: names,
+        rate,
+        delay: Span::from_us(1),
+    };
+    Lab { topology: Topology::Listed(topology), drain: Span::from_ms(20), ..lab() }
+}
+
+fn defaults_of_host() -> HostGroup {
+    HostGroup { switch: String::new(), count: 1, rate: None, delay: None }
+}
+
+fn round(switches: u16, bytes: u64) -> Vec<Flow> {
+    (0..switches).map(|from| flow(from, (from + 2) % switches, bytes, 0)).collect()
+}
+
+/// Five switches stop each other for ever, and the hosts behind them; a run that does not finish says so.
+#[test]
+fn a_ring_of_five_switches_deadlocks() {
+    let run = ring(5).run(&round(5, 1_000_000));
+    let words = run.words("deadlock");
+    println!(
+        "{words}, {} pauses, {} at hosts",
+        run.figure("pauses"),
+        run.figure("pauses_at_hosts")
+    );
+    assert_eq!((run.figure("unfinished"), run.drops()), (5, 0));
+    let circle = "switch 0 -> 1 -> 2 -> 3 -> 4 -> 0; behind them wait host 0, host 1, host 2, host 3, host 4";
+    assert!(words.contains(circle), "{words}");
+    for threads in [2, 3] {
+        let ready = ring(5).ready(listed(&csv(&round(5, 1_000_000))));
+        let several = Run::on(&ready, threads);
+        // Slowdowns of flows without an end are no numbers, and so equal nothing.
+        assert_eq!(several.rows.ints("received_bytes"), run.rows.ints("received_bytes"));
+        assert_eq!(several.words("deadlock"), words);
+        assert_eq!(several.figure("paused_ps"), run.figure("paused_ps"));
+    }
+}
+
+/// A watchdog that drops ends it, and so do pauses that run out and are not sent again; both cost packets. (Flows that
+/// begin at one moment fill the ring again in step, and the watchdog drops in vain.)
+#[test]
+fn a_watchdog_ends_a_deadlock() {
+    for pfc in [
+        Pfc { watchdog: Some(Span::from_ms(2)), ..defaults() },
+        Pfc { refresh: false, ..defaults() },
+    ] {
+        let mut lab = ring(5);
+        lab.scheme.pfc = Some(pfc);
+        lab.drain = Span::from_s(1);
+        let mut flows = round(5, 1_000_000);
+        flows.iter_mut().zip(0..).for_each(|(flow, nth)| flow.arrived += Span::from_us(nth));
+        let run = lab.run(&flows);
+        assert_eq!(run.figure("unfinished"), 0);
+        assert!(run.drops() > 0 && run.sum("retransmits") > 0);
+        assert!(run.words_if_any("deadlock").is_none());
+    }
 }
