@@ -5,6 +5,7 @@
 
 mod clos;
 mod fat_tree;
+mod from_file;
 mod graph;
 mod leaf_spine;
 mod listed;
@@ -14,6 +15,7 @@ mod single_switch;
 
 pub use clos::Clos;
 pub use fat_tree::FatTree;
+pub use from_file::FromFile;
 pub use graph::{Forwarding, Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
 pub use listed::{Cable, HostGroup, Listed};
@@ -35,6 +37,7 @@ variants! {
         FatTree(FatTree),
         Clos(Clos),
         Listed(Listed),
+        FromFile(FromFile),
     }
 }
 

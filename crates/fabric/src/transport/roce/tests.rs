@@ -94,9 +94,11 @@ fn a_gap_has_the_sender_go_back() {
     assert_eq!(sent(&hand(&mut roce, ns(30), Kind::DATA, 3, 0)), []);
     assert_eq!(sent(&hand(&mut roce, ns(500_020), Kind::DATA, 4, 0)), [(NACK, 1)]);
     assert_eq!(roce.received(0), 1460);
-    let again = hand(&mut roce, ns(40), NACK, 1, 2);
-    assert_eq!(sent(&again), [(Kind::DATA, 1), (Kind::DATA, 2)]);
-    assert!(again.held);
+    // It waits for its link.
+    assert_eq!(sent(&hand(&mut roce, ns(40), NACK, 1, 0)), []);
+    let mut again = outbox(ns(45), 2);
+    roce.resume(0, &mut again);
+    assert_eq!((sent(&again), again.held), (vec![(Kind::DATA, 1), (Kind::DATA, 2)], true));
     assert_eq!(roce.tally(0).retransmits, 2);
     // One that is known to have arrived is not missing.
     assert_eq!(sent(&hand(&mut roce, ns(50), NACK, 0, 2)), []);
