@@ -12,8 +12,8 @@ use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::pfc::PausePlan;
 use crate::queue::Builder;
 use crate::rows::{
-    DEADLOCK, PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, deadlock, report, too_short,
-    without_route,
+    DEADLOCK, GOES_BACK, PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, deadlock, go_back, report,
+    too_short, without_route,
 };
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
@@ -356,6 +356,8 @@ impl Ready {
             ends.contains(&Time::NEVER).then(|| deadlock(&outcome, &self.network)).flatten();
         report.totals.extend(words.map(|words| (DEADLOCK.to_owned(), Value::Text(words))));
         if let Scheme::Packets(scheme) = &self.scheme {
+            let words = go_back(scheme, &outcome.tallies);
+            report.totals.extend(words.map(|words| (GOES_BACK.to_owned(), Value::Text(words))));
             let words = too_short(&scheme.transport, &self.jobs.flows, ends, &mut ideals);
             report.totals.extend(words.map(|words| (TOO_SHORT.to_owned(), Value::Text(words))));
         }

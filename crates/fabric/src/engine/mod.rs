@@ -20,6 +20,7 @@ mod looks;
 mod nic;
 mod parallel;
 mod partition;
+mod pauses;
 mod pausing;
 mod pfc;
 mod port;
@@ -34,7 +35,7 @@ mod timing_wheel;
 pub use crate::job::{Dependencies, Watch};
 pub use deadlock::{Blocked, Deadlock};
 pub use parallel::simulate_on_threads;
-pub use port::Pauses;
+pub use pauses::Pauses;
 pub use sampling::Sample;
 pub(crate) use scenario::SHORTEST_LOOKAHEAD;
 pub use scenario::{Outcome, PacketCounts, Scenario, ScriptedLoss};
@@ -273,7 +274,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         if self.samples.are_due(begins) {
             let numbers = self.fabric.layout.units(self.fabric.links.boundary.side());
             let Engine { samples, nics, ports, fabric, .. } = self;
-            samples.look::<D, S>(begins, nics.len(), ports, numbers, &fabric.arena);
+            samples.look(begins, nics.len(), ports, (numbers, S::pauses), &fabric.arena);
         }
         if self.fabric.routing.changes() <= begins {
             self.fabric.routing.change(begins);

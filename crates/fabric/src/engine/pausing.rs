@@ -1,6 +1,7 @@
 //! A port that pause frames stop, and that stops the one before it: its states, in time.
 
-use super::port::{Pauses, Port};
+use super::pauses::Pauses;
+use super::port::Port;
 use crate::packet::{NIL, PacketId};
 use crate::queue::Queue;
 use sojourn_core::{Span, Time};

@@ -10,8 +10,9 @@ use super::Engine;
 use super::agenda::{Agenda, Event, Happening};
 use super::deadlock::Blocked;
 use super::partition::Unit;
+use super::pauses::Pauses;
 use super::pausing::{Due, Pausing, go_on, hear};
-use super::port::{Admission, Boundary, Fabric, Pauses, Port, SwitchMemory, at, visit};
+use super::port::{Admission, Boundary, Fabric, Port, SwitchMemory, at, visit};
 use super::routing::{Frames, Routing};
 use super::scenario::Scenario;
 use super::shared_memory::OccupancyLog;
@@ -383,6 +384,7 @@ impl<D: Queue, B: Boundary> AsOne<'_, '_, D, B> {
             links.counts.dropped_at(routing.is_edge(unit.place));
             return;
         }
+        self.switch.memory.held_at_once(self.switch.memory.held());
         let waits = arena.insert(packet);
         port.queue.enqueue(now, port.free, waits, arena, |_, _| unreachable!("it has no limit"));
         if arrival == Arrival::Stop {

@@ -5,6 +5,7 @@ use super::Engine;
 use super::deadlock::Blocked;
 use super::nic::Nic;
 use super::partition::{Block, BlockId, Layout, Unit};
+use super::pauses::Pauses;
 use super::routing::{Arrivals, Frames, Routing};
 use super::scenario::{PacketCounts, Scenario};
 use super::timing_wheel::TimingWheel;
@@ -496,27 +497,6 @@ pub(super) trait SwitchMemory: Sized + Frames {
         _arena: &PacketArena,
     ) -> Vec<Blocked> {
         Vec::new()
-    }
-}
-
-/// What pauses did to one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pauses {
-    /// How often it was stopped.
-    pub count: u64,
-    /// For how long.
-    pub time: Span,
-}
-
-impl Pauses {
-    /// Those of two sides, of which one has the port.
-    pub(super) fn joined(self, other: Pauses) -> Pauses {
-        Pauses { count: self.count.max(other.count), time: self.time.max(other.time) }
-    }
-
-    /// Those since `earlier`.
-    pub(super) fn since(self, earlier: Pauses) -> Pauses {
-        Pauses { count: self.count - earlier.count, time: self.time - earlier.time }
     }
 }
 

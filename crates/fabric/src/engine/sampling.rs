@@ -1,7 +1,7 @@
 //! Occupancy and utilisation of switches' ports, sampled at equal intervals.
 
 use super::Port;
-use super::port::{Pauses, SwitchMemory};
+use super::pauses::Pauses;
 use crate::packet::PacketArena;
 use crate::queue::Queue;
 use sojourn_core::{Span, Time};
@@ -61,15 +61,15 @@ impl Samples {
     }
 
     /// Samples the ports of switches at `now`. `ports` begins with those of `hosts`; `numbers` are the
-    /// numbers of all. A port where nothing waits, and which has sent nothing since the sample before, is
-    /// left out.
+    /// numbers of all, and `pauses_of` says what pauses did to one. A port where nothing waits, and which has
+    /// sent nothing since the sample before, is left out.
     #[cold]
-    pub(super) fn look<D: Queue, S: SwitchMemory>(
+    pub(super) fn look<D: Queue, S>(
         &mut self,
         now: Time,
         hosts: usize,
-        ports: &[Port<D, S::Share>],
-        numbers: impl Iterator<Item = u32>,
+        ports: &[Port<D, S>],
+        (numbers, pauses_of): (impl Iterator<Item = u32>, fn(&S, Time) -> Pauses),
         arena: &PacketArena,
     ) {
         let since = now - self.before;
@@ -79,7 +79,7 @@ impl Samples {
             let sent = port.busy - port.free.max(now).since(now).min(port.busy);
             let busy = sent - (*before).min(sent);
             *before = sent;
-            let pauses_now = S::pauses(&port.share, now);
+            let pauses_now = pauses_of(&port.share, now);
             let pauses = pauses_now.since(*paused_before);
             *paused_before = pauses_now;
             let size = |id| u64::from(arena[id].size);

@@ -2,7 +2,7 @@
 
 use super::deadlock::Blocked;
 use super::partition::Partition;
-use super::port::Pauses;
+use super::pauses::Pauses;
 use super::sampling::{self, Sample};
 use super::timing_wheel::REACH;
 use crate::failure::{Fails, Failures};

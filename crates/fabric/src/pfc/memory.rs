@@ -122,7 +122,6 @@ impl Memory {
         }
         self.hold(ingress, held);
         self.held += u64::from(size);
-        self.peak = self.peak.max(self.held);
         ingress.peak = ingress.peak.max(held.saturating_sub(mark));
         if crosses { Arrival::Stop } else { Arrival::Kept }
     }
@@ -205,7 +204,7 @@ impl Memory {
         self.held
     }
 
-    /// The most bytes that ever waited in the switch, as far as packets came in order of time.
+    /// The most bytes that ever waited in the switch.
     pub(crate) fn peak(&self) -> u64 {
         self.peak
     }

@@ -1,6 +1,7 @@
 //! What a run gives back: rows, one a job, and totals.
 
 mod deadlock;
+mod go_back;
 mod long_flows;
 mod table;
 mod too_short;
@@ -8,9 +9,10 @@ mod vocabulary;
 mod without_route;
 
 pub(crate) use deadlock::deadlock;
+pub(crate) use go_back::go_back;
 pub(crate) use too_short::too_short;
 pub(crate) use vocabulary::{
-    BUSIEST_LINK, DEADLOCK, FAILED_ASSUMPTIONS, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
+    BUSIEST_LINK, DEADLOCK, FAILED_ASSUMPTIONS, GOES_BACK, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
 };
 use vocabulary::{BUSIEST_PORT, RECEIVED};
 pub(crate) use without_route::without_route;

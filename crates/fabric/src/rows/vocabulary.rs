@@ -129,6 +129,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
             Caution { total: TOO_SHORT, from: None, text: "{}{cases}" },
             Caution { total: WITHOUT_ROUTE, from: None, text: "{}{cases}" },
             Caution { total: DEADLOCK, from: None, text: "{}{cases}" },
+            Caution { total: GOES_BACK, from: None, text: "{}{cases}" },
         ],
         stations: &[
             Station {
@@ -160,6 +161,9 @@ pub(crate) const WITHOUT_ROUTE: &str = "without_route";
 
 /// The total that says which ports wait for each other for ever.
 pub(crate) const DEADLOCK: &str = "deadlock";
+
+/// The total that says how often packets that were overtaken were sent again.
+pub(crate) const GOES_BACK: &str = "goes_back";
 
 /// A total that counts.
 const fn count(column: &'static str, name: &'static str) -> Metric {

@@ -143,7 +143,7 @@ delay = \"5us\"
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_key() {
         let wrong = [
-            ("switches = [", "", "a graph in TOML, but in line 3: "),
+            ("switches = [", "", "a graph in TOML, but in line 2: "),
             (
                 "to = \"right\"",
                 "to = \"rigth\"",

@@ -8,7 +8,7 @@ use sojourn_fabric::pfc::{Acks, Dynamic, Fixed, Pfc, Thresholds};
 use sojourn_fabric::topology::{
     Cable, FatTree, Forwarding, HostGroup, LeafSpine, Listed, SingleSwitch, Topology,
 };
-use sojourn_fabric::{Flow, Hosts, Packets};
+use sojourn_fabric::{Balance, Flow, Hosts, Packets};
 use sojourn_properties::cases;
 
 /// 16 hosts at 100 Gb/s, links of 1 us, packets of 4064 bytes, thresholds of 12 and 15 packets, and one class: as
@@ -249,4 +249,34 @@ fn a_watchdog_ends_a_deadlock() {
         assert!(run.drops() > 0 && run.sum("retransmits") > 0);
         assert!(run.words_if_any("deadlock").is_none());
     }
+}
+
+/// Sprayed packets overtake each other, and a run says what that costs.
+#[test]
+fn spraying_has_flows_go_back() {
+    let mut sprayed = lab();
+    sprayed.scheme.balance = Balance::Spray;
+    let flows: Vec<Flow> = (1..9).map(|from| flow(from, (from + 8) % 16, 500_000, 0)).collect();
+    let run = sprayed.run(&flows);
+    assert!(run.sum("retransmits") > 0);
+    assert!(run.words("goes_back").contains(&format!("{} packets", run.sum("retransmits"))));
+    assert!(lab().run(&flows).words_if_any("goes_back").is_none());
+}
+
+/// The series of switches that are stopped themselves say how often and for how long; hosts have none.
+#[test]
+fn pauses_are_in_the_series() {
+    let sampled = Lab { sample: Some(Span::from_us(5)), ..lab() };
+    let flows: Vec<Flow> = (4..16).map(|from| flow(from, 0, 500_000, 0)).collect();
+    let run = sampled.run(&flows);
+    let series = &run.series;
+    let at_switches: i64 = series.ints("pauses").iter().sum();
+    assert_eq!(at_switches, run.figure("pauses") - run.figure("pauses_at_hosts"));
+    assert!(at_switches > 0);
+    let shares = series.floats("paused");
+    assert!(shares.iter().all(|share| (0.0..=1.000_001).contains(share)));
+    // What is stopped sends nothing but its last packet and ACKs.
+    let rows = shares.iter().zip(series.floats("busy"));
+    assert!(rows.clone().any(|(&paused, &busy)| paused > 0.99 && busy < 0.2));
+    assert!(rows.clone().all(|(&paused, &busy)| paused + busy < 1.2));
 }
