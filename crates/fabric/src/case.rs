@@ -5,13 +5,17 @@ use crate::engine::{
 };
 use crate::failure::{Failure, Failures};
 use crate::flow::{Completion, Flow, Ideals, Packets};
-use crate::hosts::Hosts;
+use crate::hosts::{HostPort, Hosts};
 use crate::ideal::{Ideal, service};
 use crate::job::{Averaging, Jobs};
 use crate::packet::{LATEST_ARRIVAL, LONGEST_CROSSING, LONGEST_DRAIN};
+use crate::pfc::PausePlan;
 use crate::queue::Builder;
 use crate::ranks::RankRun;
-use crate::rows::{PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, report, too_short, without_route};
+use crate::rows::{
+    DEADLOCK, GOES_BACK, PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, deadlock, go_back, report,
+    too_short, without_route,
+};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, Graph, LinkSpec, Network, Topology};
@@ -115,6 +119,7 @@ impl Check for FabricCase {
         let packet = graph.nics().map(|link| link.rate.span(full)).max();
         let timer = scheme.transport.check_packet(packet.unwrap_or(Span::ZERO));
         timer.map_err(|refusal| refusal.under("transport").under("scheme"))?;
+        self.check_pauses(scheme, &graph)?;
         self.tiers().check(&graph, &memories, self.packets.full())
     }
 }
@@ -127,6 +132,7 @@ pub struct Ready {
     pub(crate) hosts: Hosts,
     pub(crate) network: Arc<Network>,
     pub(crate) memories: Arc<[MemoryPlan]>,
+    pub(crate) pauses: Option<PausePlan>,
     pub(crate) nic: Arc<[Rate]>,
     pub(crate) jobs: Jobs,
     pub(crate) averaging: Averaging,
@@ -164,6 +170,42 @@ impl FabricCase {
                 Err(Refusal::value(&given, expected).under("capacity").under("failure"))
             }
         }
+    }
+
+    /// Refuses what cannot go with priority flow control: other memories, and hosts that drop.
+    fn check_pauses(&self, scheme: &PacketScheme, graph: &Graph) -> Result<(), Refusal> {
+        if scheme.pfc.is_none() {
+            return Ok(());
+        }
+        let private = Buffer::default();
+        let memories = [("buffer", Some(&self.buffer)), ("core_buffer", self.core_buffer.as_ref())];
+        for (key, memory) in memories {
+            if let Some(other) = memory.filter(|memory| memory.name() != private.name()) {
+                let expected = format!(
+                    "{:?} beside priority flow control: scheme.pfc says what memory a switch has",
+                    private.name()
+                );
+                return Err(
+                    Refusal::value(&Value::Text(other.name().to_owned()), expected).under(key)
+                );
+            }
+        }
+        if self.hosts.port != HostPort::Backpressure {
+            let expected = "\"backpressure\" beside priority flow control: a host that is stopped drops nothing";
+            return Err(Refusal::of(&self.hosts.port, expected).under("port").under("hosts"));
+        }
+        self.pauses(&graph.network()).map(drop)
+    }
+
+    /// Priority flow control in `network`, where the scheme has it.
+    fn pauses(&self, network: &Network) -> Result<Option<PausePlan>, Refusal> {
+        let Scheme::Packets(PacketScheme { pfc: Some(pfc), .. }) = &self.scheme else {
+            return Ok(None);
+        };
+        let largest = self.packets.largest();
+        let overhead = |host: usize| self.hosts.longest(network.links[host].spec, largest);
+        let plan = PausePlan::new(pfc, network, largest, overhead);
+        plan.map(Some).map_err(|refusal| refusal.under("pfc").under("scheme"))
     }
 
     /// The ideal scheduler knows flows that come at a time and end.
@@ -280,6 +322,7 @@ impl FabricCase {
             packets: self.packets.clone(),
             hosts: self.hosts.clone(),
             nic: graph.nics().map(|link| link.rate).collect(),
+            pauses: self.pauses(&network)?,
             network,
             averaging,
             memories: self.tiers().plans(&graph)?,
@@ -319,7 +362,12 @@ impl Ready {
         };
         let words = without_route(&outcome.without_route, ends);
         report.totals.extend(words.map(|words| (WITHOUT_ROUTE.to_owned(), Value::Text(words))));
+        let words =
+            ends.contains(&Time::NEVER).then(|| deadlock(&outcome, &self.network)).flatten();
+        report.totals.extend(words.map(|words| (DEADLOCK.to_owned(), Value::Text(words))));
         if let Scheme::Packets(scheme) = &self.scheme {
+            let words = go_back(scheme, &outcome.tallies);
+            report.totals.extend(words.map(|words| (GOES_BACK.to_owned(), Value::Text(words))));
             let words = too_short(&scheme.transport, &self.jobs.flows, ends, &mut ideals);
             report.totals.extend(words.map(|words| (TOO_SHORT.to_owned(), Value::Text(words))));
         }
@@ -347,6 +395,7 @@ impl Ready {
         let scenario = Scenario {
             network: self.network.clone(),
             memories: self.memories.clone(),
+            pauses: self.pauses.clone(),
             hosts: self.hosts.clone(),
             losses: self.losses(),
             balance: scheme.balance,
@@ -355,7 +404,7 @@ impl Ready {
             watches: self.jobs.watches.clone(),
             instants: self.averaging.instants.clone(),
             smallest: self.packets.smallest(),
-            largest: self.packets.full().max(self.packets.ack.0 as u16),
+            largest: self.packets.largest(),
             trimmed: self.packets.trimmed(),
             horizon: self.horizon,
             sample: self.sample,
@@ -436,6 +485,9 @@ impl Ready {
             ranks: None,
             counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
+            headroom_peaks: Vec::new(),
+            pauses: Vec::new(),
+            blocked: Vec::new(),
             port_peaks: Vec::new(),
             samples: Vec::new(),
             busy: vec![Span::ZERO; self.network.links.len()],

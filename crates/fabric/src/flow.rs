@@ -117,6 +117,11 @@ impl Packets {
         self.wire(self.payload.0 as u16)
     }
 
+    /// Bytes on the wire of the largest packet, data or acknowledgement.
+    pub fn largest(&self) -> u16 {
+        self.full().max(self.ack.0 as u16)
+    }
+
     /// Bytes on the wire of all packets of a flow of `bytes`.
     pub fn on_the_wire(&self, bytes: u64) -> u64 {
         bytes + u64::from(self.count(bytes)) * self.header.0

@@ -1,7 +1,7 @@
 //! The fabric model: flows over hosts, links and switches, packet by packet.
 //!
 //! - [`topology`]: hosts, switches, links and shortest paths; [`path`]: which path;
-//! - [`switch_memory`]: what the ports of a switch share; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;
+//! - [`switch_memory`]: what the ports of a switch share; [`pfc`]: how switches stop each other; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
 //! - [`workload`]: which flows arrive when; [`python`]: what of all this is in Python or Parquet files;
 //! - [`ranks`]: programs of ranks that compute and send each other messages;
@@ -20,6 +20,7 @@ mod lists;
 mod model;
 pub mod packet;
 pub mod path;
+pub mod pfc;
 pub mod python;
 pub mod queue;
 pub mod ranks;

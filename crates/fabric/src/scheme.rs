@@ -2,13 +2,15 @@
 
 use crate::ideal::Ideal;
 use crate::path::Balance;
+use crate::pfc::Pfc;
 use crate::python::surround;
 use crate::queue::{
     BUFFER, CoDel, ControlLaw, Counting, Dequeue, Ecn, FqCoDel, PFabric, Pie, QueueKind, TrimMark,
+    check_lossless,
 };
 use crate::transport::{
-    AckPriority, Bbr, Control, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift,
-    TcpOptions, TransportKind, Uet, WindowLimits,
+    AckPriority, Bbr, Control, Cubic, Dctcp, LineRate, MinTcp, NewReno, Priority, RateControl,
+    Roce, Swift, TcpOptions, TransportKind, Uet, WindowLimits,
 };
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -41,10 +43,16 @@ parameters! {
         pub priority: Priority = Priority::None(defaults()),
         /// What acknowledgements carry as priority.
         pub ack_priority: AckPriority = AckPriority::Highest,
+        /// How switches stop each other, and hosts, instead of dropping packets; by default not at all.
+        pub pfc: Option<Pfc> = None,
     }
 }
 
-impl Check for PacketScheme {}
+impl Check for PacketScheme {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.pfc.is_some() { check_lossless(&self.queue) } else { Ok(()) }
+    }
+}
 
 /// A known scheme: its name, what it is, and how it is made.
 struct Known {
@@ -52,6 +60,7 @@ struct Known {
     summary: &'static str,
     make: fn() -> (TransportKind, QueueKind, Priority),
     balance: Balance,
+    pfc: Option<fn() -> Pfc>,
 }
 
 /// The schemes of the pFabric paper, section 3. What its text leaves open is as in its authors'
@@ -66,6 +75,7 @@ const KNOWN: &[Known] = &[
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || sprayed_tcp(QueueKind::DropTail(defaults())),
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "DCTCP",
@@ -76,6 +86,7 @@ const KNOWN: &[Known] = &[
             (transport, QueueKind::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "MinTCP+pFabric",
@@ -91,6 +102,7 @@ const KNOWN: &[Known] = &[
             (transport, QueueKind::PFabric(queue), Priority::Remaining(defaults()))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "LineRate+pFabric",
@@ -101,6 +113,7 @@ const KNOWN: &[Known] = &[
             (transport, QueueKind::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "PIAS",
@@ -111,6 +124,7 @@ const KNOWN: &[Known] = &[
             (transport, QueueKind::Levels(defaults()), Priority::Sent(defaults()))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "NDP",
@@ -124,6 +138,7 @@ const KNOWN: &[Known] = &[
             )
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "UET NSCC",
@@ -132,6 +147,7 @@ const KNOWN: &[Known] = &[
                   Wants packets of 4150 B: payload 4086 B, header and ack 64 B.",
         make: || uet(Control::Nscc),
         balance: Balance::EntropyValue,
+        pfc: None,
     },
     Known {
         name: "UET RCCC",
@@ -139,12 +155,29 @@ const KNOWN: &[Known] = &[
                   else as UET NSCC.",
         make: || uet(Control::Rccc),
         balance: Balance::EntropyValue,
+        pfc: None,
     },
     Known {
         name: "UET NSCC+RCCC",
         summary: "Ultra Ethernet with both, the sender's window and credit of the receiver; else as UET RCCC.",
         make: || uet(Control::Both),
         balance: Balance::EntropyValue,
+        pfc: None,
+    },
+    Known {
+        name: "RoCE DCQCN",
+        summary: "RoCE v2 under DCQCN, over queues that mark from 5 KB on, each flow on one path, and switches that \
+                  stop each other (PFC) above 60 KB at a port (Zhu et al., SIGCOMM 2015: values for 40 Gb/s).",
+        make: || roce(RateControl::Dcqcn(defaults()), QueueKind::Red(defaults())),
+        balance: Balance::Ecmp,
+        pfc: Some(defaults),
+    },
+    Known {
+        name: "RoCE PFC only",
+        summary: "RoCE v2 at the speed of each host's link: pauses alone slow flows down; else as RoCE DCQCN.",
+        make: || roce(RateControl::LineSpeed(defaults()), drop_tail()),
+        balance: Balance::Ecmp,
+        pfc: Some(defaults),
     },
     Known {
         name: "Swift",
@@ -161,6 +194,7 @@ const KNOWN: &[Known] = &[
             )
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "TCP+CoDel",
@@ -176,6 +210,7 @@ const KNOWN: &[Known] = &[
             sprayed_tcp(QueueKind::CoDel(queue))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "TCP+FQ-CoDel",
@@ -191,6 +226,7 @@ const KNOWN: &[Known] = &[
             sprayed_tcp(QueueKind::FqCoDel(queue))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "TCP+PIE",
@@ -211,6 +247,7 @@ const KNOWN: &[Known] = &[
             sprayed_tcp(QueueKind::Pie(queue))
         },
         balance: Balance::Spray,
+        pfc: None,
     },
     Known {
         name: "Linux CUBIC",
@@ -222,6 +259,7 @@ const KNOWN: &[Known] = &[
             (TransportKind::Cubic(cubic), drop_tail(), Priority::None(defaults()))
         },
         balance: Balance::Ecmp,
+        pfc: None,
     },
     Known {
         name: "Linux Reno",
@@ -231,6 +269,7 @@ const KNOWN: &[Known] = &[
             (TransportKind::NewReno(reno), drop_tail(), Priority::None(defaults()))
         },
         balance: Balance::Ecmp,
+        pfc: None,
     },
     Known {
         name: "Linux BBR",
@@ -241,6 +280,7 @@ const KNOWN: &[Known] = &[
             (TransportKind::Bbr(bbr), drop_tail(), Priority::None(defaults()))
         },
         balance: Balance::Ecmp,
+        pfc: None,
     },
     Known {
         name: "Linux DCTCP",
@@ -252,6 +292,7 @@ const KNOWN: &[Known] = &[
             (TransportKind::Dctcp(dctcp), QueueKind::Ecn(queue), Priority::None(defaults()))
         },
         balance: Balance::Ecmp,
+        pfc: None,
     },
 ];
 
@@ -270,6 +311,10 @@ fn uet(control: Control) -> (TransportKind, QueueKind, Priority) {
     let queue = TrimMark { marks_to_hosts: control == Control::Nscc, ..defaults() };
     let transport = TransportKind::Uet(Uet { control, ..defaults() });
     (transport, QueueKind::TrimMark(queue), Priority::None(defaults()))
+}
+
+fn roce(rate: RateControl, queue: QueueKind) -> (TransportKind, QueueKind, Priority) {
+    (TransportKind::Roce(Roce { rate, ..defaults() }), queue, Priority::None(defaults()))
 }
 
 fn drop_tail() -> QueueKind {
@@ -309,6 +354,7 @@ impl PacketScheme {
             balance: known.balance,
             priority,
             ack_priority: AckPriority::Highest,
+            pfc: known.pfc.map(|pfc| pfc()),
         })
     }
 

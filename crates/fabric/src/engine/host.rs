@@ -10,7 +10,7 @@ use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
 use crate::ranks::{Note, Ranks};
 use crate::transport::{End, Transport, Wake};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
     /// Visits a host of the open block, and its port, in the window that ends at `ends`.
@@ -22,6 +22,12 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             let next = self.fabric.arena.known(arrivals).arrives();
             let waits = !port.queue.is_empty();
             let resumes = nic.resumes();
+            let acts = S::acts_at(&port.share);
+            if S::PAUSES && acts < next && (!waits || acts <= port.free) && acts <= resumes {
+                S::act(port, acts);
+                go_on(port, nic, &self.fabric, acts);
+                continue;
+            }
             if resumes < next && (!waits || resumes <= port.free) {
                 arrivals = self.resume(host, resumes, ends, arrivals);
                 continue;
@@ -43,7 +49,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
             arrivals = self.do_as_asked(host, ends, arrivals);
         }
         let port = at(&mut self.ports, host);
-        let resumes = at(&mut self.nics, host).resumes();
+        let resumes = at(&mut self.nics, host).resumes().min(S::acts_at(&port.share));
         if !port.queue.is_empty() || resumes != Time::NEVER {
             let free = if port.queue.is_empty() { Time::NEVER } else { port.free };
             let Fabric { links, open, .. } = &mut self.fabric;
@@ -113,6 +119,10 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     #[inline]
     fn host_turn(&mut self, host: Unit, id: PacketId, now: Time) {
         let packet = self.fabric.arena.known(id);
+        if S::PAUSES && packet.kind == Kind::PAUSE {
+            self.hear(host, *packet, now);
+            return;
+        }
         let flow = packet.flow;
         let counts = &mut self.fabric.links.counts;
         counts.turns += 1;
@@ -152,6 +162,18 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
         if std::mem::take(&mut self.outbox.held) {
             at(&mut self.nics, host).hold(flow, now);
+        }
+    }
+
+    /// Has a pause frame stop the host's port, or go on.
+    #[cold]
+    fn hear(&mut self, host: Unit, frame: Packet, now: Time) {
+        self.outbox.now = now;
+        let (port, nic) = (at(&mut self.ports, host), at(&mut self.nics, host));
+        match S::hear(port, &frame, now) {
+            Some(true) => nic.stop(),
+            Some(false) => go_on(port, nic, &self.fabric, now),
+            None => {}
         }
     }
 
@@ -260,6 +282,18 @@ fn hear<T: Transport>(ranks: &mut Ranks<'_>, transport: &T, (flow, kind): (u32, 
     } else if ranks.waits_for_acknowledgements() {
         ranks.was_acknowledged(flow, transport.tally(flow).acknowledged, now);
     }
+}
+
+/// Tells the interface of a host that its port goes on at `now`, with all that waits before it.
+fn go_on<D: Queue, S>(
+    port: &Port<D, S>,
+    nic: &mut Nic,
+    fabric: &Fabric<'_, impl Boundary>,
+    now: Time,
+) {
+    let size = |id| fabric.links.timings.span(&port.timing, fabric.arena[id].size);
+    let waits: Span = port.queue.waiting(&fabric.arena).into_iter().map(size).sum();
+    nic.go_on(now, port.free.max(now) + waits);
 }
 
 /// Whether a data packet of `flow` is one that is lost by script, this time.

@@ -11,13 +11,18 @@
 //! come, they are on their way as soon as they have come, and no port is visited to send them (see
 //! `queue/fifo_ahead.rs`).
 
+mod agenda;
 mod barrier;
 mod cancellation;
+mod deadlock;
 mod host;
 mod looks;
 mod nic;
 mod parallel;
 mod partition;
+mod pauses;
+mod pausing;
+mod pfc;
 mod port;
 mod routing;
 mod sampling;
@@ -28,7 +33,9 @@ mod tests;
 mod timing_wheel;
 
 pub use crate::job::{Dependencies, Watch};
+pub use deadlock::{Blocked, Deadlock};
 pub use parallel::simulate_on_threads;
+pub use pauses::Pauses;
 pub use sampling::Sample;
 pub(crate) use scenario::SHORTEST_LOOKAHEAD;
 pub use scenario::{Outcome, PacketCounts, Scenario, ScriptedLoss};
@@ -48,6 +55,7 @@ use host::{rank_note, start_note};
 use looks::Looks;
 use nic::Nic;
 use partition::{Block, BlockId, Layout, Partition};
+use pfc::Pfc;
 use port::{Boundary, Fabric, LinkTimings, Links, OwnBuffers, Port, SwitchMemory, Whole};
 use routing::{Arrivals, Routing};
 use sampling::Samples;
@@ -64,22 +72,30 @@ const LARGE: usize = 1024;
 /// send each packet on arrival, where that is cheap and nothing asks what waits.
 macro_rules! with_ports {
     ($scenario:expr, $queue:expr, |$ports:ident| $body:expr) => {
-        match $scenario.sends_ahead($queue) {
-            Some(ports) => {
+        match ($scenario.sends_ahead($queue), &$scenario.pauses) {
+            (_, Some(plan)) => $crate::queue::with_lossless!(
+                $queue, plan.acks, |$ports| $body,
+                else unreachable!("the case was checked")
+            ),
+            (Some(ports), None) => {
                 let $ports = &ports;
                 $body
             }
-            None => $crate::queue::with_queue!($queue, |$ports| $body),
+            (None, None) => $crate::queue::with_queue!($queue, |$ports| $body),
         }
     };
 }
 #[cfg(test)]
 use with_ports;
 
-/// Runs `body` with the memory of the switches of `scenario`, as a type.
+/// Runs `body` with the memory of the switches of `scenario`, as a type. Ports of the builder `ports` either all
+/// can be stopped, or none can.
 macro_rules! with_memory {
-    ($scenario:expr, |$memory:ident| $body:expr) => {
-        if $scenario.memories.is_empty() {
+    ($scenario:expr, $ports:ty, |$memory:ident| $body:expr) => {
+        if const { <<$ports as $crate::queue::Builder>::Port as $crate::queue::Queue>::PAUSES } {
+            type $memory = $crate::engine::Pfc;
+            $body
+        } else if $scenario.memories.is_empty() {
             type $memory = $crate::engine::OwnBuffers;
             $body
         } else {
@@ -112,7 +128,7 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
     let layout = &Layout::new(&scenario.network, &Partition::new(&scenario.network, 1));
-    with_memory!(scenario, |Memory| {
+    with_memory!(scenario, B, |Memory| {
         Engine::<_, _, Memory, _>::new(scenario, layout, ports, transport, Whole, progress).run()
     })
 }
@@ -272,7 +288,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         if self.samples.are_due(begins) {
             let numbers = self.fabric.layout.units(self.fabric.links.boundary.side());
             let Engine { samples, nics, ports, fabric, .. } = self;
-            samples.look(begins, nics.len(), ports, numbers, &fabric.arena);
+            samples.look(begins, nics.len(), ports, (numbers, S::pauses), &fabric.arena);
         }
         if self.fabric.routing.changes() <= begins {
             self.fabric.routing.change(begins);
@@ -317,7 +333,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
     /// Visits the units of `block` that have something to do.
     #[inline]
     fn visit(&mut self, block: BlockId) {
-        let block = self.fabric.open(block);
+        let block = self.fabric.open::<S>(block);
         if block.are_hosts {
             for nth in 0..self.fabric.arrivals.count() {
                 self.visit_host(block.unit(self.fabric.arrivals.touched(nth)), self.until);
@@ -358,14 +374,18 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
         debug_assert!(self.switches.hold(&self.fabric.routing, &self.ports, &self.fabric.arena));
         self.call_back();
+        let units: Vec<u32> = self.fabric.layout.units(self.fabric.links.boundary.side()).collect();
+        let blocked = {
+            let Engine { fabric, ports, switches, .. } = &self;
+            switches.blocked(&fabric.routing, (ports, &units), &fabric.arena)
+        };
         let Engine { received, acknowledged, waiting, .. } = &mut self;
         for at in received.iter_mut().chain(acknowledged).chain(&mut waiting.began) {
             if *at > horizon {
                 *at = Time::NEVER;
             }
         }
-        let Fabric { arena, links: Links { wheel, counts, boundary, .. }, layout, .. } =
-            &mut self.fabric;
+        let Fabric { arena, links: Links { wheel, counts, .. }, .. } = &mut self.fabric;
         let (near, far) = wheel.packets();
         let far: Vec<PacketId> = far.collect();
         let waiting = arena.len() - far.len();
@@ -373,7 +393,12 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         counts.in_network = (waiting + under_way.count()) as u64;
         let mut busy = vec![Span::ZERO; self.scenario.network.links.len()];
         let mut port_peaks = vec![0; busy.len()];
-        for (port, unit) in self.ports.iter().zip(layout.units(boundary.side())) {
+        let pauses = if S::PAUSES { busy.len() } else { 0 };
+        let mut pauses = vec![Pauses::default(); pauses];
+        for (port, &unit) in self.ports.iter().zip(&units) {
+            if S::PAUSES {
+                pauses[unit as usize] = S::pauses(&port.share, self.until);
+            }
             busy[unit as usize] = port.busy;
             port_peaks[unit as usize] = port.queue.peak();
         }
@@ -393,6 +418,9 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             watched: self.looks.tallies,
             progress: self.looks.received,
             memory_peaks: self.switches.peaks(),
+            headroom_peaks: self.switches.headroom_peaks(),
+            pauses,
+            blocked,
             port_peaks,
             samples: self.samples.taken(),
             received: self.received,

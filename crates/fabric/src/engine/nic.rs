@@ -13,6 +13,9 @@ const LEFT: u64 = 1;
 /// Packets that such a flow may send, as with the fair queueing of Linux (`quantum` of tc-fq(8)).
 const QUANTUM: usize = 2;
 
+/// Later than any run lasts: a host that is stopped has its link busy until then.
+const STOPPED: Time = Time::from_ps(1 << 60);
+
 /// When a host with backpressure asks its flows, by what is before its link.
 struct Room {
     /// As many packets may go as there are limits above the time that the link needs for what it has.
@@ -139,6 +142,22 @@ impl Nic {
         let flow = flow.expect("a host that is asked holds a flow");
         self.resumes = if self.held.is_empty() { Time::NEVER } else { self.has_room(now) };
         flow
+    }
+
+    /// Has no flow send while the port is stopped: as if the link had all that it can ever send.
+    pub(super) fn stop(&mut self) {
+        self.busy_until = STOPPED;
+        if self.resumes != Time::NEVER {
+            self.resumes = STOPPED;
+        }
+    }
+
+    /// Has flows send again at `now`; the link takes until `busy_until` for what waits before it.
+    pub(super) fn go_on(&mut self, now: Time, busy_until: Time) {
+        self.busy_until = busy_until;
+        if self.resumes != Time::NEVER {
+            self.resumes = self.has_room(now);
+        }
     }
 
     /// When few enough packets are before the link for one more, at `now` or later.

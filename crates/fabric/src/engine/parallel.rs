@@ -53,7 +53,7 @@ where
     let barrier = &SpinBarrier::new(partition.count);
     let cut = Cut { scenario, partition: &partition, layout, barrier, progress };
     unless_cancelled(|| {
-        with_memory!(scenario, |Memory| cut.run::<_, _, Memory, _>(queue, transport, judge))
+        with_memory!(scenario, B, |Memory| cut.run::<_, _, Memory, _>(queue, transport, judge))
     })
 }
 

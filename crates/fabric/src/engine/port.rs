@@ -2,13 +2,15 @@
 //! are merged in one loop; and a packet on its way from one port to the next.
 
 use super::Engine;
+use super::deadlock::Blocked;
 use super::nic::Nic;
 use super::partition::{Block, BlockId, Layout, Unit};
-use super::routing::{Arrivals, Routing};
+use super::pauses::Pauses;
+use super::routing::{Arrivals, Frames, Routing};
 use super::scenario::{PacketCounts, Scenario};
 use super::timing_wheel::TimingWheel;
 use crate::failure::Fails;
-use crate::packet::{Packet, PacketArena, PacketId};
+use crate::packet::{Kind, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
 use crate::topology::{ExactTiming, Link};
 use sojourn_core::{Span, Time};
@@ -196,7 +198,7 @@ pub(super) struct Links<B> {
 impl<'a, B: Boundary> Fabric<'a, B> {
     /// Opens a block: puts what reaches it in the current window into [`Fabric::arrivals`].
     #[inline(always)]
-    pub(super) fn open(&mut self, number: BlockId) -> &'a Block {
+    pub(super) fn open<F: Frames>(&mut self, number: BlockId) -> &'a Block {
         let Fabric { layout, routing, arrivals, arena, links, open } = self;
         let block = &layout.blocks[usize::from(number)];
         *open = number;
@@ -206,7 +208,7 @@ impl<'a, B: Boundary> Fabric<'a, B> {
             if block.are_hosts {
                 arrivals.at_hosts(block, run, arena);
             } else {
-                routing.route(block, run, arena, arrivals);
+                routing.route::<F>(block, run, arena, arrivals);
             }
         });
         links.wheel.take_visits(|unit| arrivals.visit(unit));
@@ -244,6 +246,23 @@ impl<B: Boundary> Links<B> {
                 let packet = *arena.known(id);
                 self.launch_slowly(port, None, now, &packet, arena);
             }
+        }
+    }
+
+    /// Sends `packet`, which lies nowhere yet, as soon after `now` as the link is free.
+    pub(super) fn launch_new<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        now: Time,
+        packet: &Packet,
+        arena: &mut PacketArena,
+    ) {
+        let leaves = port.free.max(now);
+        match port.timing.times(packet.size) {
+            Some((span, crossing)) => {
+                self.launch_for(port, leaves, (span, leaves + crossing), arena, |_| *packet);
+            }
+            None => self.launch_slowly(port, None, leaves, packet, arena),
         }
     }
 
@@ -290,7 +309,7 @@ impl<B: Boundary> Links<B> {
         port.free = now + span;
         port.busy += span;
         self.counts.hops += 1;
-        self.counts.lost_on_links += 1;
+        self.counts.lost_on_links += u64::from(!packet.kind.is_note());
     }
 
     /// Puts a packet on the link that takes the port `span` and arrives at `at`. `packet` reads it, after
@@ -332,8 +351,17 @@ pub(super) trait Admission<S> {
         drop: impl FnMut(PacketId, &mut PacketArena),
     );
 
-    /// Gives back the memory of a packet of `size` bytes that left the queue at `at`.
-    fn left(&mut self, share: &mut S, size: u16, at: Time);
+    /// Gives back the memory of `packet`, which left the queue at `at`.
+    fn left(&mut self, share: &mut S, packet: &Packet, at: Time);
+
+    /// Whether pause frames come.
+    const PAUSES: bool = false;
+
+    /// Takes in a pause frame that comes to a port `now`. Returns when the port has to be visited for that, if
+    /// nothing else happens.
+    fn hear<D: Queue>(&mut self, _now: Time, _port: &mut Port<D, S>, _frame: &Packet) -> Time {
+        unreachable!("no frame comes")
+    }
 }
 
 /// Visits a port of a switch, `unit` of the open block: merges its arrivals and services in this window.
@@ -341,11 +369,11 @@ pub(super) trait Admission<S> {
 /// each of its fields on the stack.
 #[inline]
 #[expect(clippy::ptr_arg, reason = "of a slice the compiler knows what of a port it may keep")]
-pub(super) fn visit<D: Queue, S>(
+pub(super) fn visit<D: Queue, S, M: Admission<S>>(
     unit: Unit,
     ports: &mut Vec<Port<D, S>>,
     fabric: &mut Fabric<'_, impl Boundary>,
-    keeper: &mut impl Admission<S>,
+    keeper: &mut M,
 ) {
     let Fabric { arrivals, arena, links, routing, .. } = fabric;
     let mut first = arrivals.take_at_switch(unit, arena, routing);
@@ -355,14 +383,14 @@ pub(super) fn visit<D: Queue, S>(
         let (leaves, id) = if !port.queue.is_empty() && port.free < next {
             let now = port.free;
             let next = port.queue.dequeue(now, arena, |id, arena| {
-                keeper.left(&mut port.share, arena.known(id).size, now);
+                keeper.left(&mut port.share, arena.known(id), now);
                 links.counts.dropped_at(routing.is_edge(unit.place));
                 arena.free(id);
             });
             let Some(id) = next else { continue };
             // A place that is free keeps its packet until another is put in.
             arena.free(id);
-            keeper.left(&mut port.share, arena.known(id).size, now);
+            keeper.left(&mut port.share, arena.known(id), now);
             (now, id)
         } else if PacketArena::is_end(first) {
             break;
@@ -370,6 +398,13 @@ pub(super) fn visit<D: Queue, S>(
             let (id, now) = (first, next);
             first = arena.known(id).next;
             next = arena.known(first).arrives();
+            if M::PAUSES && arena.known(id).kind == Kind::PAUSE {
+                let again = keeper.hear(now, port, arena.known(id));
+                if again != Time::NEVER {
+                    port.visit_at(again, &mut links.wheel, fabric.open, unit);
+                }
+                continue;
+            }
             let idle = port.queue.is_empty() && port.free <= now;
             if idle && next > now && port.queue.pass(arena.known_mut(id)) {
                 (now, id)
@@ -402,7 +437,7 @@ pub(super) fn visit<D: Queue, S>(
 
 /// The memory of the switches: each port with its own buffer, or all ports of a switch with one. The
 /// engine is compiled once for each, so that ports without a common memory pay nothing for one.
-pub(super) trait SwitchMemory: Sized {
+pub(super) trait SwitchMemory: Sized + Frames {
     /// A port's share of the memory of its switch.
     type Share;
 
@@ -428,6 +463,41 @@ pub(super) trait SwitchMemory: Sized {
 
     /// The most bytes that ever waited in each switch, where that was counted.
     fn peaks(&self) -> Vec<u64>;
+
+    /// What pauses did to a port, up to `now`.
+    fn pauses(_share: &Self::Share, _now: Time) -> Pauses {
+        Pauses::default()
+    }
+
+    /// The most of its headroom that any port of each switch ever took.
+    fn headroom_peaks(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Takes in a pause frame that comes to a host's port `now`. Returns whether the port is stopped, where that
+    /// has changed.
+    fn hear<D: Queue>(_: &mut Port<D, Self::Share>, _frame: &Packet, _now: Time) -> Option<bool> {
+        unreachable!("no frame comes")
+    }
+
+    /// When a host's port goes on by itself; never where it is not stopped.
+    #[inline]
+    fn acts_at(_: &Self::Share) -> Time {
+        Time::NEVER
+    }
+
+    /// Has a host's port go on.
+    fn act<D: Queue>(_: &mut Port<D, Self::Share>, _now: Time) {}
+
+    /// The ports that have stopped the one before them at the end of a run; all `ports` have the numbers `units`.
+    fn blocked<D: Queue>(
+        &self,
+        _routing: &Routing<'_>,
+        (_ports, _units): (&[Port<D, Self::Share>], &[u32]),
+        _arena: &PacketArena,
+    ) -> Vec<Blocked> {
+        Vec::new()
+    }
 }
 
 /// Each port has the buffer of its discipline, and ports share nothing.
@@ -447,7 +517,11 @@ impl Admission<()> for OwnBuffers {
     }
 
     #[inline]
-    fn left(&mut self, (): &mut (), _: u16, _: Time) {}
+    fn left(&mut self, (): &mut (), _: &Packet, _: Time) {}
+}
+
+impl Frames for OwnBuffers {
+    const PAUSES: bool = false;
 }
 
 impl SwitchMemory for OwnBuffers {

@@ -7,7 +7,7 @@ use super::ones;
 use super::partition::{Block, Layout, MOST_UNITS, Unit};
 use super::scenario::Scenario;
 use crate::convergence::Detour;
-use crate::packet::{LateNotes, NIL, Packet, PacketArena, PacketId, VISIT};
+use crate::packet::{Kind, LateNotes, NIL, Packet, PacketArena, PacketId, VISIT};
 use crate::path::{self, Balance, Choose, Input, first_turn, salt_of, with_balance};
 use crate::topology::{Exit, Lookup, Routes};
 use sojourn_core::Time;
@@ -165,6 +165,14 @@ struct Interface {
     switch: u32,
     /// The next hop whose turn it is when packets are sprayed.
     turn: u8,
+    /// Its number at its switch.
+    number: u16,
+}
+
+/// Whether switches send pause frames: decided when the engine is compiled.
+pub(super) trait Frames {
+    /// If so, a frame is not routed, and every packet says in its priority by which port of the switch it came.
+    const PAUSES: bool;
 }
 
 impl<'a> Routing<'a> {
@@ -179,8 +187,9 @@ impl<'a> Routing<'a> {
             Some(switch) => Interface {
                 switch: switch as u32,
                 turn: first_turn(scenario.streams, network.far_end(unit), ways[switch]),
+                number: (unit as usize - network.ports_of(switch).start) as u16,
             },
-            None => Interface { switch: NO_SWITCH, turn: 0 },
+            None => Interface { switch: NO_SWITCH, turn: 0, number: 0 },
         };
         Routing {
             routes: &network.routes,
@@ -213,7 +222,7 @@ impl<'a> Routing<'a> {
     /// Puts the packets of a `run` that have come to the switches of `block` into the lists of the
     /// ports that they leave by.
     #[inline]
-    pub(super) fn route(
+    pub(super) fn route<F: Frames>(
         &mut self,
         block: &Block,
         run: Range<PacketId>,
@@ -221,18 +230,18 @@ impl<'a> Routing<'a> {
         arrivals: &mut Arrivals,
     ) {
         // One branch a run of packets, so that each way to choose has its own loop.
-        with_balance!(self.balance, |Path| self.route_by::<Path>(block, run, arena, arrivals));
+        with_balance!(self.balance, |Path| self.route_by::<Path, F>(block, run, arena, arrivals));
     }
 
     #[inline(never)]
-    fn route_by<C: Choose>(
+    fn route_by<C: Choose, F: Frames>(
         &mut self,
         block: &Block,
         run: Range<PacketId>,
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        self.table(block).route::<C>(run, arena, arrivals);
+        self.table(block).route::<C, F>(run, arena, arrivals);
     }
 
     #[inline(always)]
@@ -273,14 +282,21 @@ struct Table<'a> {
 
 impl Table<'_> {
     #[inline(always)]
-    fn route<C: Choose>(
+    fn route<C: Choose, F: Frames>(
         mut self,
         run: Range<PacketId>,
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
         for (id, packet) in arena.run(run) {
-            let (unit, key) = self.way_on::<C>(packet);
+            let (unit, key) = match F::PAUSES && packet.kind == Kind::PAUSE {
+                true => ((packet.interface() - self.first) as u16, packet.key),
+                false => self.way_on::<C>(packet),
+            };
+            if F::PAUSES {
+                let place = (packet.interface() - self.first) as usize;
+                packet.priority = self.interfaces[place].number.into();
+            }
             packet.key = key;
             packet.next = arrivals.put(id, unit);
         }

@@ -1,6 +1,7 @@
 //! Occupancy and utilisation of switches' ports, sampled at equal intervals.
 
 use super::Port;
+use super::pauses::Pauses;
 use crate::packet::PacketArena;
 use crate::queue::Queue;
 use sojourn_core::{Span, Time};
@@ -16,6 +17,8 @@ pub struct Sample {
     pub waiting: u64,
     /// Transmission time since the sample before.
     pub busy: Span,
+    /// Pauses since the sample before.
+    pub pauses: Pauses,
     /// Time since the sample before.
     pub since: Span,
 }
@@ -28,6 +31,8 @@ pub(super) struct Samples {
     before: Time,
     /// Transmission time of each port up to the sample before.
     busy: Vec<Span>,
+    /// Its pauses up to then.
+    pauses: Vec<Pauses>,
     taken: Vec<Sample>,
 }
 
@@ -44,6 +49,7 @@ impl Samples {
             next,
             before: Time::ZERO,
             busy: vec![Span::ZERO; ports],
+            pauses: vec![Pauses::default(); ports],
             taken: Vec::new(),
         }
     }
@@ -55,28 +61,31 @@ impl Samples {
     }
 
     /// Samples the ports of switches at `now`. `ports` begins with those of `hosts`; `numbers` are the
-    /// numbers of all. A port where nothing waits, and which has sent nothing since the sample before, is
-    /// left out.
+    /// numbers of all, and `pauses_of` says what pauses did to one. A port where nothing waits, and which has
+    /// sent nothing since the sample before, is left out.
     #[cold]
     pub(super) fn look<D: Queue, S>(
         &mut self,
         now: Time,
         hosts: usize,
         ports: &[Port<D, S>],
-        numbers: impl Iterator<Item = u32>,
+        (numbers, pauses_of): (impl Iterator<Item = u32>, fn(&S, Time) -> Pauses),
         arena: &PacketArena,
     ) {
         let since = now - self.before;
-        let all = ports.iter().zip(numbers).zip(&mut self.busy);
-        for ((port, number), before) in all.skip(hosts) {
+        let all = ports.iter().zip(numbers).zip(self.busy.iter_mut().zip(&mut self.pauses));
+        for ((port, number), (before, paused_before)) in all.skip(hosts) {
             // `busy` counts the packet in transmission to its end.
             let sent = port.busy - port.free.max(now).since(now).min(port.busy);
             let busy = sent - (*before).min(sent);
             *before = sent;
+            let pauses_now = pauses_of(&port.share, now);
+            let pauses = pauses_now.since(*paused_before);
+            *paused_before = pauses_now;
             let size = |id| u64::from(arena[id].size);
             let waiting = port.queue.waiting(arena).into_iter().map(size).sum();
             if (waiting > 0 || busy > Span::ZERO) && self.taken.len() < MOST {
-                self.taken.push(Sample { at: now, port: number, waiting, busy, since });
+                self.taken.push(Sample { at: now, port: number, waiting, busy, pauses, since });
             }
         }
         self.before = now;

@@ -1,6 +1,8 @@
 //! The input and the outcome of a simulation.
 
+use super::deadlock::Blocked;
 use super::partition::Partition;
+use super::pauses::Pauses;
 use super::sampling::{self, Sample};
 use super::timing_wheel::REACH;
 use crate::failure::{Fails, Failures};
@@ -9,6 +11,7 @@ use crate::hosts::Hosts;
 use crate::job::{Dependencies, Watch};
 use crate::packet::PacketArena;
 use crate::path::Balance;
+use crate::pfc::PausePlan;
 use crate::queue::{FifoAhead, QueueKind};
 use crate::ranks::{RankOutcome, RankRun};
 use crate::switch_memory::{Inflow, MemoryPlan};
@@ -24,6 +27,8 @@ pub struct Scenario {
     pub network: Arc<Network>,
     /// The memory of each switch; empty where each port has the buffer of its discipline.
     pub memories: Arc<[MemoryPlan]>,
+    /// Priority flow control, which takes the place of those memories.
+    pub pauses: Option<PausePlan>,
     /// How hosts treat packets before they are on their links.
     pub hosts: Hosts,
     /// How packets choose among paths.
@@ -97,9 +102,12 @@ impl Scenario {
         self.failures.on(port, || self.streams.stream("losses", port.into()))
     }
 
-    /// Length of a window.
+    /// Length of a window: within one no pause runs out that began in it.
     pub(super) fn window(&self) -> Span {
-        self.lookahead().min(MAX_WINDOW)
+        let rates = self.network.links.iter().map(|link| link.spec.rate);
+        let half = |plan: &PausePlan| rates.map(|rate| plan.time(rate) / 2).min();
+        let pause = self.pauses.as_ref().and_then(half).unwrap_or(Span::MAX);
+        self.lookahead().min(MAX_WINDOW).min(pause)
     }
 
     /// Longest delay of a packet in host number `host`.
@@ -107,27 +115,42 @@ impl Scenario {
         self.hosts.longest(self.network.links[host].spec, self.largest)
     }
 
-    /// The most that can arrive at each switch within the lookahead: what its links carry in that time,
-    /// and on each the end of a packet that began before.
+    /// The most that can arrive at each switch within the lookahead.
     pub(super) fn inflows(&self) -> impl Iterator<Item = Inflow> + use<> {
-        let (window, largest) = (self.lookahead(), u64::from(self.largest));
         let mut inflows = vec![Inflow::default(); self.network.switches];
-        for (port, link) in self.network.links.iter().enumerate() {
+        let lookahead = self.lookahead();
+        for (port, link) in (0..).zip(&self.network.links) {
             if let Some(switch) = (link.to as usize).checked_sub(self.network.hosts) {
-                // A packet with the longest delay may arrive together with later ones without delay.
-                let late = if port < self.network.hosts { self.overhead(port) } else { Span::ZERO };
-                let begun = link.spec.rate.bytes_in(window + late) + 1;
-                inflows[switch].bytes += begun + largest;
-                inflows[switch].packets += begun.div_ceil(self.smallest.into()) + 1;
+                let Inflow { bytes, packets } = self.inflow_within(port, lookahead);
+                inflows[switch].bytes += bytes;
+                inflows[switch].packets += packets;
             }
         }
         inflows.into_iter()
     }
 
+    /// The most that `port` can bring to the other end of its link within a window.
+    pub(super) fn inflow(&self, port: u32) -> Inflow {
+        self.inflow_within(port, self.window())
+    }
+
+    /// What a link carries in that time, and the end of a packet that began before.
+    fn inflow_within(&self, port: u32, window: Span) -> Inflow {
+        let host = (port as usize) < self.network.hosts;
+        // A packet with the longest delay may arrive together with later ones without delay.
+        let late = if host { self.overhead(port as usize) } else { Span::ZERO };
+        let begun = self.network.links[port as usize].spec.rate.bytes_in(window + late) + 1;
+        Inflow {
+            bytes: begun + u64::from(self.largest),
+            packets: begun.div_ceil(self.smallest.into()) + 1,
+        }
+    }
+
     /// The ports of `queue` as lines that send each packet on arrival, where they can and that is cheap.
     pub(super) fn sends_ahead(&self, queue: &QueueKind) -> Option<FifoAhead> {
         let changes = !self.failures.is_empty();
-        let kept = changes || self.sample.is_some() || !self.memories.is_empty();
+        let shares = !self.memories.is_empty() || self.pauses.is_some();
+        let kept = changes || self.sample.is_some() || shares;
         FifoAhead::of(queue).filter(|line| !kept && self.is_shallow(line))
     }
 
@@ -222,6 +245,12 @@ pub struct Outcome {
     pub counts: PacketCounts,
     /// The most bytes that waited in each switch at once; empty where switches have no common memory.
     pub memory_peaks: Vec<u64>,
+    /// The most bytes of its headroom that a port of each switch took; empty without priority flow control.
+    pub headroom_peaks: Vec<u64>,
+    /// What pauses did to each port; empty without priority flow control.
+    pub pauses: Vec<Pauses>,
+    /// The ports that have stopped the one before them at the end.
+    pub blocked: Vec<Blocked>,
     /// The most bytes that waited at each port at once.
     pub port_peaks: Vec<u64>,
     /// Transmission time of each port.
@@ -257,6 +286,9 @@ impl Outcome {
             join(&mut all.began, part.began, Time::min);
             join(&mut all.delivered, part.delivered, u64::max);
             join(&mut all.memory_peaks, part.memory_peaks, u64::max);
+            join(&mut all.headroom_peaks, part.headroom_peaks, u64::max);
+            join(&mut all.pauses, part.pauses, Pauses::joined);
+            all.blocked.extend(part.blocked);
             join(&mut all.port_peaks, part.port_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
             if let (Some(all), Some(part)) = (&mut all.ranks, part.ranks) {
@@ -265,6 +297,7 @@ impl Outcome {
             all.counts = all.counts + part.counts;
             all.samples.extend(part.samples);
         }
+        all.blocked.sort_unstable_by_key(|blocked| blocked.port);
         sampling::in_order(&mut all.samples);
         all.without_route = scenario.without_route(&all.acknowledged, &all.began);
         all.ended = scenario.ended(&all.acknowledged, &all.without_route, all.ranks.as_ref());

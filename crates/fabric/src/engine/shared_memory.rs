@@ -9,9 +9,10 @@
 //! has nothing to do, and no other can touch its queue.
 
 use super::Engine;
-use super::partition::{Block, Unit};
+use super::agenda::{Agenda, Event};
+use super::partition::Unit;
 use super::port::{Admission, Boundary, Fabric, Port, SwitchMemory, at, visit};
-use super::routing::Routing;
+use super::routing::{Frames, Routing};
 use super::scenario::Scenario;
 use crate::packet::{NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
@@ -53,41 +54,6 @@ pub(super) struct Portion {
     arrivals: PacketId,
 }
 
-/// The next event of each port of one switch, the first to happen at the end.
-#[derive(Default)]
-struct Agenda(Vec<Event>);
-
-/// An event at a port, in the order of time: from the highest bit on the key of an arrival or the time of
-/// a service, then whether it is a service, then the port.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event(u128);
-
-impl Event {
-    const SERVICE: u128 = 1 << 32;
-
-    #[inline]
-    fn arrival(key: u64, unit: Unit) -> Event {
-        Event(u128::from(key) << 64 | u128::from(unit.nth))
-    }
-
-    /// After all arrivals of that time.
-    #[inline]
-    fn service(at: Time, unit: Unit) -> Event {
-        let key = Packet::arriving(at, u8::MAX);
-        Event(u128::from(key) << 64 | Event::SERVICE | u128::from(unit.nth))
-    }
-
-    #[inline]
-    fn is_service(self) -> bool {
-        self.0 & Event::SERVICE != 0
-    }
-
-    #[inline]
-    fn unit(self, block: &Block) -> Unit {
-        block.unit(self.0 as u16)
-    }
-}
-
 impl Agenda {
     /// Enters the next event of `port`, or asks for a visit in a later window. A packet that goes straight
     /// through takes no memory and changes nothing for other ports: it is sent at once.
@@ -124,22 +90,6 @@ impl Agenda {
             self.insert(arrives);
         }
     }
-
-    #[inline]
-    fn insert(&mut self, event: Event) {
-        self.0.push(event);
-        let mut place = self.0.len() - 1;
-        while place > 0 && self.0[place - 1] < event {
-            self.0[place] = self.0[place - 1];
-            place -= 1;
-        }
-        self.0[place] = event;
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Event> {
-        self.0.pop()
-    }
 }
 
 /// A switch's memory while its ports are visited alone.
@@ -171,11 +121,15 @@ impl Admission<Portion> for Calm<'_> {
     }
 
     #[inline]
-    fn left(&mut self, portion: &mut Portion, size: u16, at: Time) {
+    fn left(&mut self, portion: &mut Portion, packet: &Packet, at: Time) {
         let before = self.memory.held();
-        self.memory.give(&mut portion.share, size);
+        self.memory.give(&mut portion.share, packet.size);
         self.log.left(at, self.memory.held().wrapping_sub(before) as i64);
     }
+}
+
+impl Frames for SharedMemory {
+    const PAUSES: bool = false;
 }
 
 impl SwitchMemory for SharedMemory {

@@ -40,6 +40,11 @@ impl FabricCase {
             );
             return refuse(scheme.transport.name(), &expected, &["scheme", "transport"]);
         }
+        if scheme.pfc.is_some() {
+            let expected =
+                "none to estimate: a link that is simulated alone is stopped by no other";
+            return refuse("a table", expected, &["scheme", "pfc"]);
+        }
         if let Some(class) = scheme.queue.classes().first() {
             let expected = "a queue to estimate that is compiled in, no class of Python";
             return refuse(class.name(), expected, &["scheme", "queue", "class"]);

@@ -166,6 +166,7 @@ impl<'a> LinkModel<'a> {
             // Its time would be counted on every link.
             hosts: Hosts::EXACT,
             network: graph.network().into(),
+            pauses: None,
             memories: [].into(),
             nic: graph.nics().map(|link| link.rate).collect(),
             jobs: Jobs::new(&[Drawn::from(flows)]),

@@ -52,10 +52,13 @@ impl Kind {
     pub(crate) const WAKE: Kind = Kind(Kind::FIRST_NOTE + 1);
     /// Never leaves its host: a note to look how far a flow has come.
     pub(crate) const LOOK: Kind = Kind(Kind::FIRST_NOTE + 2);
+    /// Crosses one link: a pause frame. `sequence` says for how many quanta the other end is stopped; with 0 it
+    /// goes on.
+    pub(crate) const PAUSE: Kind = Kind(Kind::FIRST_NOTE + 3);
     /// Never leaves its host: a note that a rank has something to do; `flow` is the rank.
-    pub(crate) const RANK: Kind = Kind(Kind::FIRST_NOTE + 3);
+    pub(crate) const RANK: Kind = Kind(Kind::FIRST_NOTE + 4);
 
-    const FIRST_NOTE: u8 = u8::MAX - 3;
+    const FIRST_NOTE: u8 = u8::MAX - 4;
 
     /// Whether it is a note, which is no packet.
     pub(crate) const fn is_note(self) -> bool {

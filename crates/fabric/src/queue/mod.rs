@@ -12,9 +12,11 @@ mod fifo;
 mod fifo_ahead;
 mod fq_codel;
 mod levels;
+mod lossless;
 mod pfabric;
 mod pie;
 mod python;
+mod red;
 mod trim;
 mod trim_mark;
 mod turns;
@@ -27,9 +29,11 @@ pub use ecn::{Ecn, EcnPort};
 pub use fifo_ahead::{FifoAhead, FifoAheadPort};
 pub use fq_codel::{FqCoDel, FqCoDelPort};
 pub use levels::{Levels, LevelsPort};
+pub(crate) use lossless::{Lossless, check_lossless, with_lossless};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use pie::{DelayBy, Pie, PiePort};
 pub use python::{PythonPort, PythonQueue};
+pub use red::{Red, RedPort};
 pub use trim::{Trim, TrimPort};
 pub use trim_mark::{TrimMark, TrimMarkPort};
 
@@ -139,6 +143,7 @@ macro_rules! queues {
 queues! {
     DropTail(DropTail),
     Ecn(Ecn),
+    Red(Red),
     PFabric(PFabric),
     Trim(Trim),
     TrimMark(TrimMark),
@@ -325,6 +330,22 @@ pub trait Queue {
     #[doc(hidden)]
     fn begin_from(&self, _at: Time) -> impl Iterator<Item = u16> {
         std::iter::empty()
+    }
+
+    /// Whether pause frames stop the port; see [`Lossless`], whose ports alone have the next two.
+    #[doc(hidden)]
+    const PAUSES: bool = false;
+
+    /// Stops what a pause stops, or lets it go on.
+    #[doc(hidden)]
+    fn stop(&mut self, _stopped: bool) {
+        unreachable!("no pause stops this port")
+    }
+
+    /// Takes out the next packet of those that are stopped, to drop it.
+    #[doc(hidden)]
+    fn take_stopped(&mut self, _now: Time, _arena: &mut PacketArena) -> Option<PacketId> {
+        unreachable!("no pause stops this port")
     }
 }
 

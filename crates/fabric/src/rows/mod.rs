@@ -1,5 +1,7 @@
 //! What a run gives back: rows, one a job, and totals.
 
+mod deadlock;
+mod go_back;
 mod long_flows;
 mod ranks;
 mod table;
@@ -7,9 +9,11 @@ mod too_short;
 mod vocabulary;
 mod without_route;
 
+pub(crate) use deadlock::deadlock;
+pub(crate) use go_back::go_back;
 pub(crate) use too_short::too_short;
 pub(crate) use vocabulary::{
-    BUSIEST_LINK, FAILED_ASSUMPTIONS, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
+    BUSIEST_LINK, DEADLOCK, FAILED_ASSUMPTIONS, GOES_BACK, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
 };
 use vocabulary::{BUSIEST_PORT, RECEIVED};
 pub(crate) use without_route::without_route;
@@ -75,7 +79,7 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
         Keep::Rows => {
             let table: Vec<Row> = played.collect();
             let unfinished = table.iter().filter(|row| row.is_open()).count();
-            let series = series(network, &outcome.samples);
+            let series = series(network, outcome);
             (columns(&table, of), [series, long_flows::averages(of, outcome)], unfinished)
         }
         Keep::Totals => (Rows::default(), Default::default(), played.filter(Row::is_open).count()),
@@ -96,8 +100,9 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
 }
 
 /// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the
-/// sample before.
-fn series(network: &Network, samples: &[Sample]) -> Rows {
+/// sample before; with priority flow control how often it was stopped since then, and for which share of the time.
+fn series(network: &Network, outcome: &Outcome) -> Rows {
+    let samples = &outcome.samples;
     if samples.is_empty() {
         return Rows::default();
     }
@@ -105,7 +110,7 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
     let link = |sample: &Sample| &network.links[sample.port as usize];
     let to = |sample: &Sample| link(sample).to;
     let ints = |of: &dyn Fn(&Sample) -> u32| samples.iter().map(|s| of(s).into()).collect();
-    let columns = vec![
+    let mut columns = vec![
         ("at_ps", Column::Ps(samples.iter().map(|sample| sample.at.ps() as i64).collect())),
         ("switch", Column::Int(ints(&|sample| link(sample).from - hosts))),
         (
@@ -126,6 +131,12 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
             Column::Float(samples.iter().map(|s| s.busy.seconds() / s.since.seconds()).collect()),
         ),
     ];
+    if !outcome.pauses.is_empty() {
+        let paused = |s: &Sample| s.pauses.time.seconds() / s.since.seconds();
+        columns
+            .push(("pauses", Column::Int(samples.iter().map(|s| s.pauses.count as i64).collect())));
+        columns.push(("paused", Column::Float(samples.iter().map(paused).collect())));
+    }
     Rows { columns }
 }
 
@@ -177,6 +188,19 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
             .map(|own| ("measuring_window_ps", (own.until - own.from).ps()))
             .min(),
     ];
+    let pauses = || outcome.pauses.iter();
+    let (at_hosts, _) = outcome.pauses.split_at(network.hosts.min(outcome.pauses.len()));
+    let stopped: Vec<(&str, u64)> = match outcome.pauses.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            ("pauses", pauses().map(|port| port.count).sum()),
+            ("pauses_at_hosts", at_hosts.iter().map(|port| port.count).sum()),
+            ("paused_ps", pauses().map(|port| port.time.ps()).sum()),
+            ("longest_paused_port_ps", pauses().map(|port| port.time.ps()).max().unwrap_or(0)),
+            ("headroom_peak_bytes", outcome.headroom_peaks.iter().copied().max().unwrap_or(0)),
+        ],
+    };
+    let cnps: Option<u64> = tallies.iter().map(|tally| tally.cnps.map(u64::from)).sum();
     let received = long_flows::received_share(of, outcome);
     let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
     let probes: Option<u64> = tallies.iter().map(|tally| tally.probes.map(u64::from)).sum();
@@ -186,7 +210,9 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         .into_iter()
         .chain(lost)
         .chain(peaks.into_iter().flatten())
+        .chain(stopped)
         .chain(probes.filter(|_| !tallies.is_empty()).map(|probes| ("probes", probes)))
+        .chain(cnps.filter(|_| !tallies.is_empty()).map(|cnps| ("cnps", cnps)))
         .chain(script)
         .chain(closed.map(|closed| ("collectives_by_closed_form", closed)))
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))

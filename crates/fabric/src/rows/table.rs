@@ -281,6 +281,10 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
         let probes = |row: &Row| row.tally.probes.map_or(-1, i64::from);
         rows.push("probes", Column::Int(ints(&probes)));
     }
+    if table.iter().any(|row| row.tally.cnps.is_some()) {
+        let cnps = |row: &Row| row.tally.cnps.map_or(-1, i64::from);
+        rows.push("cnps", Column::Int(ints(&cnps)));
+    }
     rows.push("deadline_ps", Column::Ps(ints(&|row| ps(row.deadline))));
     rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
     if table.iter().any(|row| row.tally.window_digest > 0) {

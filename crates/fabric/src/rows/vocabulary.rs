@@ -140,8 +140,11 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         count("packets_marked", "marked packets"),
         count("timeouts", "time-outs"),
         count("probes", "probes"),
+        count("pauses", "pauses"),
+        count("cnps", "CNPs"),
         kilobytes("port_memory_peak_bytes", "fullest port"),
         kilobytes("switch_memory_peak_bytes", "fullest switch"),
+        kilobytes("headroom_peak_bytes", "fullest headroom"),
     ],
     split: None,
     background: &[],
@@ -167,6 +170,8 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
             },
             Caution { total: TOO_SHORT, from: None, text: "{}{cases}" },
             Caution { total: WITHOUT_ROUTE, from: None, text: "{}{cases}" },
+            Caution { total: DEADLOCK, from: None, text: "{}{cases}" },
+            Caution { total: GOES_BACK, from: None, text: "{}{cases}" },
         ],
         stations: &[
             Station {
@@ -195,6 +200,12 @@ pub(super) const RECEIVED: &str = "received_share_of_link";
 pub(crate) const TOO_SHORT: &str = "too_short";
 /// The total that says how many flows had no route any more.
 pub(crate) const WITHOUT_ROUTE: &str = "without_route";
+
+/// The total that says which ports wait for each other for ever.
+pub(crate) const DEADLOCK: &str = "deadlock";
+
+/// The total that says how often packets that were overtaken were sent again.
+pub(crate) const GOES_BACK: &str = "goes_back";
 
 /// A total that counts.
 const fn count(column: &'static str, name: &'static str) -> Metric {

@@ -5,16 +5,20 @@
 
 mod clos;
 mod fat_tree;
+mod from_file;
 mod graph;
 mod leaf_spine;
+mod listed;
 mod network;
 mod routes;
 mod single_switch;
 
 pub use clos::Clos;
 pub use fat_tree::FatTree;
+pub use from_file::FromFile;
 pub use graph::{Forwarding, Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
+pub use listed::{Cable, HostGroup, Listed};
 pub(crate) use network::{ExactTiming, Reach};
 pub use network::{Hop, Link, Network};
 pub(crate) use routes::{Exit, Lookup, Routes};
@@ -32,6 +36,8 @@ variants! {
         LeafSpine(LeafSpine),
         FatTree(FatTree),
         Clos(Clos),
+        Listed(Listed),
+        FromFile(FromFile),
     }
 }
 

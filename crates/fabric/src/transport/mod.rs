@@ -10,6 +10,7 @@
 mod ledger;
 mod ndp;
 mod priority;
+mod roce;
 mod scoreboard;
 mod tcp;
 mod uet;
@@ -17,6 +18,9 @@ mod uet;
 pub use ndp::{Ndp, NdpRunning};
 pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
+};
+pub use roce::{
+    Dcqcn, DcqcnVendor, LineSpeed, RateControl, Recovery, Roce, RoceRunning, TargetRate,
 };
 pub use tcp::{
     Acked, Bbr, CongestionControl, Cubic, Dctcp, Delivery, FastRetransmit, LineRate, LinuxRecovery,
@@ -133,6 +137,7 @@ transports! {
     Cubic(Cubic),
     Bbr(Bbr),
     Uet(Uet),
+    Roce(Roce),
     Python(PythonTransport),
 }
 
@@ -467,6 +472,8 @@ pub struct Tally {
     pub timeouts: u32,
     /// Probes for the loss of its last packets; none where its sender sends no probes.
     pub probes: Option<u32>,
+    /// Congestion notifications (CNPs) that its sender got; none where its rate follows none.
+    pub cnps: Option<u32>,
     /// Packets from its first on, without a gap, that its sender knows have arrived.
     pub acknowledged: u32,
     /// The longest time after which its retransmission timer expired, or will if it is backed off now, since
@@ -484,6 +491,7 @@ impl Tally {
             retransmits: self.retransmits - earlier.retransmits,
             timeouts: self.timeouts - earlier.timeouts,
             probes: self.probes.map(|probes| probes - earlier.probes.unwrap_or(0)),
+            cnps: self.cnps.map(|cnps| cnps - earlier.cnps.unwrap_or(0)),
             acknowledged: self.acknowledged - earlier.acknowledged,
             ..self
         }

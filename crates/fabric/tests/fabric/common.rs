@@ -99,9 +99,15 @@ impl Run {
     }
 
     pub(crate) fn kept(ready: &Ready, keep: Keep) -> Run {
-        let report = ready
-            .run(Execution { keep, ..Execution::new(&Progress::default()) })
-            .expect("not cancelled");
+        Run::by(ready, Execution { keep, ..Execution::new(&Progress::default()) })
+    }
+
+    pub(crate) fn on(ready: &Ready, threads: usize) -> Run {
+        Run::by(ready, Execution { threads, ..Execution::new(&Progress::default()) })
+    }
+
+    fn by(ready: &Ready, execution: Execution<'_>) -> Run {
+        let report = ready.run(execution).expect("not cancelled");
         let Report { rows, series, averages, totals: figures } = report;
         Run { rows, series, averages, figures }
     }
@@ -136,6 +142,11 @@ impl Run {
             Some((_, Value::Text(words))) => words,
             other => panic!("{name} is {other:?}"),
         }
+    }
+
+    /// The same, where the run has it.
+    pub(crate) fn words_if_any(&self, name: &str) -> Option<&str> {
+        self.figures.iter().any(|(figure, _)| figure == name).then(|| self.words(name))
     }
 
     /// A total of the whole run that is a share.
@@ -210,6 +221,7 @@ pub(crate) fn scheme(transport: TransportKind, queue: QueueKind) -> PacketScheme
         balance: Balance::Spray,
         priority: Priority::None(defaults()),
         ack_priority: AckPriority::Highest,
+        pfc: None,
     }
 }
 

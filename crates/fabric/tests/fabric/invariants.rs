@@ -95,6 +95,10 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("last_hop_trims", &["ignored", "quick-adapt"]),
     ("untimed_acks", &["average", "nothing"]),
     ("oversubscription", &["none", "1", "4"]),
+    ("rate", &["line-rate", "dcqcn", "dcqcn-vendor"]),
+    ("window", &["none", "1B", "20KB"]),
+    ("kmin", &["0B", "4KB"]),
+    ("pmax", &["0.01", "1.0"]),
     ("marks_to_hosts", &["true", "false"]),
     ("trims", &["true", "true", "false"]),
     ("between", &["weighted", "strict"]),
@@ -298,10 +302,10 @@ proptest! {
         let [injected, delivered, under_way] = totals.map(|name| run.figure(name));
         prop_assert_eq!(injected, delivered + run.drops() + under_way);
         let sent = run.sum("packets") + run.sum("retransmits");
-        // A packet is answered once; under NDP by a PULL too, and under Ultra Ethernet, whose senders may ask
-        // as well.
+        // A packet is answered once; under NDP by a PULL too, under RoCE by a CNP, and under Ultra Ethernet by a
+        // PULL, and its senders may ask as well.
         let answers = match lab.scheme.transport.name() {
-            "ndp" => 2,
+            "ndp" | "roce" => 2,
             "uet" => 3,
             _ => 1,
         };

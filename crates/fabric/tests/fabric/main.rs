@@ -23,6 +23,7 @@ mod phase;
 mod queries;
 mod ranks;
 mod regressions;
+mod roce;
 mod samples;
 mod scripted_loss;
 mod swift;

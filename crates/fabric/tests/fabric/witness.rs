@@ -84,6 +84,7 @@ fn watch_losing<B: Builder>(
     let scenario = Scenario {
         network: network.into(),
         memories: graph.ports().into_iter().filter_map(memory).collect(),
+        pauses: None,
         hosts: lab.hosts.clone(),
         losses: [].into(),
         balance: lab.scheme.balance,

@@ -170,6 +170,7 @@ pub(super) fn scenario(
         network: Arc::new(graph.network()),
         memories: Arc::new([]),
         // Every other world has hosts that take no time, and every other two no backpressure.
+        pauses: None,
         hosts: Hosts {
             overhead: (seed % 2) as f64,
             port: if seed % 4 < 2 { HostPort::SwitchPort } else { HostPort::Backpressure },
