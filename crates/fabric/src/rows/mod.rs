@@ -188,18 +188,6 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
             .map(|own| ("measuring_window_ps", (own.until - own.from).ps()))
             .min(),
     ];
-    let pauses = || outcome.pauses.iter();
-    let (at_hosts, _) = outcome.pauses.split_at(network.hosts.min(outcome.pauses.len()));
-    let stopped: Vec<(&str, u64)> = match outcome.pauses.is_empty() {
-        true => Vec::new(),
-        false => vec![
-            ("pauses", pauses().map(|port| port.count).sum()),
-            ("pauses_at_hosts", at_hosts.iter().map(|port| port.count).sum()),
-            ("paused_ps", pauses().map(|port| port.time.ps()).sum()),
-            ("longest_paused_port_ps", pauses().map(|port| port.time.ps()).max().unwrap_or(0)),
-            ("headroom_peak_bytes", outcome.headroom_peaks.iter().copied().max().unwrap_or(0)),
-        ],
-    };
     let cnps: Option<u64> = tallies.iter().map(|tally| tally.cnps.map(u64::from)).sum();
     let received = long_flows::received_share(of, outcome);
     let lost = of.have_failures.then_some(("packets_lost_on_links", lost_on_links));
@@ -210,7 +198,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         .into_iter()
         .chain(lost)
         .chain(peaks.into_iter().flatten())
-        .chain(stopped)
+        .chain(stopped(outcome, network.hosts))
         .chain(probes.filter(|_| !tallies.is_empty()).map(|probes| ("probes", probes)))
         .chain(cnps.filter(|_| !tallies.is_empty()).map(|cnps| ("cnps", cnps)))
         .chain(script)
@@ -219,6 +207,22 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         .chain(utilisations(outcome, network.hosts))
         .chain(received.map(|share| (RECEIVED.to_owned(), Value::Float(share))))
         .collect()
+}
+
+/// What pauses did, to ports of so many `hosts` too; nothing without priority flow control.
+fn stopped(outcome: &Outcome, hosts: usize) -> Vec<(&'static str, u64)> {
+    if outcome.pauses.is_empty() {
+        return Vec::new();
+    }
+    let pauses = || outcome.pauses.iter();
+    let at_hosts = pauses().take(hosts);
+    vec![
+        ("pauses", pauses().map(|port| port.count).sum()),
+        ("pauses_at_hosts", at_hosts.map(|port| port.count).sum()),
+        ("paused_ps", pauses().map(|port| port.time.ps()).sum()),
+        ("longest_paused_port_ps", pauses().map(|port| port.time.ps()).max().unwrap_or(0)),
+        ("headroom_peak_bytes", outcome.headroom_peaks.iter().copied().max().unwrap_or(0)),
+    ]
 }
 
 /// The shares of the run for which links of so many `hosts` and ports were busy.

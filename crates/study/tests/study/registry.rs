@@ -143,6 +143,7 @@ fn case(study: &str) -> Result<Case, String> {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.file"), "src,dst,size_bytes,arrival\n0,1,1000,0s").unwrap();
         for (file, text) in [
+            ("graph.toml", "switches = ['a']\n[[hosts]]\nswitch = 'a'\ncount = 4"),
             ("services.csv", "op,service\nread,85us"),
             ("fio.trace", "fio version 3 iolog\n7 /dev/sda read 4096 512"),
             ("blkparse.trace", "8,0 1 1 0.5 99 Q R 8 + 8 [sh]"),
@@ -172,7 +173,7 @@ fn parameter(case: &Case, path: &str) -> Option<String> {
 }
 
 /// Values that their type alone does not tell: topic, parameter, value.
-const SAMPLES: [(&str, &str, &str); 11] = [
+const SAMPLES: [(&str, &str, &str); 14] = [
     (
         "requests",
         "tenant",
@@ -188,6 +189,9 @@ const SAMPLES: [(&str, &str, &str); 11] = [
     ("requests", "arrivals", "{ kind = 'poisson', rate = '0.01/ms' }"),
     ("requests", "blocks", "4"),
     ("request-sizes", "sizes", "'websearch'"),
+    ("topologies", "switches", "['a']"),
+    ("topologies", "hosts", "[{ switch = 'a', count = 4 }]"),
+    ("topologies", "file", "'graph.toml'"),
 ];
 
 /// What else a study needs for a variant.

@@ -152,8 +152,7 @@ pub(super) fn scenario(
             (from, own)
         };
         let to = (from + 1 + to % (hosts - 1)) % hosts;
-        let class = (bytes % 3) as u8;
-        cast.push(Flow { class, ..Flow::new(from, to, bytes, arrived) });
+        cast.push(Flow { class: (bytes % 3) as u8, ..Flow::new(from, to, bytes, arrived) });
     }
     let dependencies = Dependencies::new(flows.len(), waiting);
     let flows: Arc<[Flow]> = cast.into();
