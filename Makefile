@@ -97,7 +97,7 @@ wheel: build $(BIN)/installed ## the packages for pip, sojourn and sojourn-mail,
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
 
-# A kernel with a virtual clock is made by kernel.config, see docs/how-to/measure-fabric.md.
+# A kernel with a virtual clock is made by kernel.config, see docs/developers/kernel-and-simulator.md.
 UML ?= linux.uml
 
 kernel-queues: build ## a kernel's CoDel, FQ-CoDel and PIE beside the simulator's, into out/kernel-queues: half an hour
