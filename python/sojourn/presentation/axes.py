@@ -107,7 +107,7 @@ class Layout:
             if written(value) == str(given) or _same_number(value, given):
                 return value
         there = ", ".join(map(written, self.values))
-        raise InputError(f"no case at {given}; there is {there}")
+        raise InputError(f"no case at {given}; available: {there}")
 
     def draw_axis(self, panel: Axes) -> None:
         """Label the axis and put its ticks at the values where there is room."""
