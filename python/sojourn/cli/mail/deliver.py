@@ -82,7 +82,7 @@ def deliver(
         said = "--list, --suppressed, --column and --sender belong to a MESSAGE"
         raise click.UsageError(said)
     elif not spool.exists():
-        raise InputError(f"{spool}: no spool there to go on with")
+        raise InputError(f"{spool}: no spool to continue with")
     done = delivery.deliver(
         chosen,
         spool,
@@ -128,7 +128,7 @@ def _left(done: "Delivered") -> str:
         return "interrupted, and nothing is left"
     from sojourn._internal.units import count
 
-    return f"{count(done.left, 'message')} left in the spool; to go on: {done.resume()}"
+    return f"{count(done.left, 'message')} left in the spool; to continue: {done.resume()}"
 
 
 def _say(done: "Delivered") -> None:

@@ -116,7 +116,7 @@ def _show(summary: dict[str, object]) -> None:
     times = summary["times"]
     if not isinstance(times, dict):
         raise TypeError("times are by group")
-    heads = ["until so many of them have it", "50 % [s]", "95 % [s]", "99 % [s]"]
+    heads = ["until this share of them has it", "50 % [s]", "95 % [s]", "99 % [s]"]
     lines = [
         [group, *(number(value) if isfinite(value) else "-" for value in found.values())]
         for group, found in times.items()
@@ -154,7 +154,7 @@ def _live() -> Iterator[Callable[["Moment"], None]]:
         TextColumn("{task.fields[since]:5.1f} s"),
         BarColumn(),
         TextColumn(
-            "{task.completed:.0f} taken over, {task.fields[rate]:.0f}/s, {task.fields[rest]}"
+            "{task.completed:.0f} accepted, {task.fields[rate]:.0f}/s, {task.fields[rest]}"
         ),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -46,7 +46,7 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
         try:
             server.reopen_log()
         except InputError as error:
-            _say(f"the log goes on in the old file: {error}")
+            _say(f"the log continues in the old file: {error}")
         try:
             server.reload_keys()
         except InputError as error:

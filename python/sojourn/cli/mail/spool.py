@@ -52,7 +52,7 @@ def check(
         elif repair:
             lines.append("; as it was before: ".join(["repaired", *map(str, checked.kept)]))
         else:
-            lines.append("nothing was changed: --repair does what stands behind each")
+            lines.append("nothing was changed; --repair does what each line says")
         print_lines(lines)
     if checked.findings and not repair:
         raise click.exceptions.Exit(output.FAILED)
