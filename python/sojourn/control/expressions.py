@@ -249,7 +249,9 @@ class Expressions(ABC):
             value = scope.outline.constants[name]
             return Typed(node, OF_TYPE[type(value)], value)
         if name == "self":
-            raise self._refused(node, "self is only allowed before a field or a method: write self.name")
+            raise self._refused(
+                node, "self is only allowed before a field or a method: write self.name"
+            )
         if name in scope.outline.functions or name in scope.outline.imported:
             is_type = name in scope.outline.classes or name in OF_ANNOTATION
             raise self._refused(node, f"{name!r} is no number{'' if is_type else ': call it'}")

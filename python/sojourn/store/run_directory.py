@@ -249,7 +249,8 @@ class RunDirectory:
             raise RunDirectoryError(
                 f"{self.path}: was started with another version of the code, which is kept in"
                 f" {self.path / kept}; `sojourn run {shlex.quote(str(self.study))} --out"
-                f" {shlex.quote(str(self.path))}` continues with that, another --out starts a new run"
+                f" {shlex.quote(str(self.path))}` continues with that, another --out starts a new"
+                " run"
             )
         raise RunDirectoryError(
             f"{self.path}: holds another run: {what} is {_shown(there)} there and {_shown(here)}"

@@ -153,9 +153,7 @@ def _live() -> Iterator[Callable[["Moment"], None]]:
     columns = (
         TextColumn("{task.fields[since]:5.1f} s"),
         BarColumn(),
-        TextColumn(
-            "{task.completed:.0f} accepted, {task.fields[rate]:.0f}/s, {task.fields[rest]}"
-        ),
+        TextColumn("{task.completed:.0f} accepted, {task.fields[rate]:.0f}/s, {task.fields[rest]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, since=0.0, rate=0.0, rest="")
