@@ -297,7 +297,7 @@ def test_stopped_in_the_midst_and_taken_up_again(
             assert (begun.returncode, out) == (-signal.SIGKILL, "")
         else:
             assert begun.returncode == 130
-            assert f"to go on: sojourn mail deliver --spool {tmp_path / 'spool'}" in err
+            assert f"to continue: sojourn mail deliver --spool {tmp_path / 'spool'}" in err
             document = json.loads(out)
             assert (document["delivered"], document["left"]) == (before, 1)
             assert document["interrupted"]
