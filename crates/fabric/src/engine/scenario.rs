@@ -47,7 +47,7 @@ pub struct Scenario {
     pub horizon: Time,
     /// Interval between samples of switches' ports, if there are any.
     pub sample: Option<Span>,
-    /// Links that fail.
+    /// Links, switches or cables that fail.
     pub failures: Arc<Failures>,
     /// The random streams.
     pub streams: Streams,

@@ -16,16 +16,16 @@ parameters! {
     /// come computes for the next iteration. Rows: `job`, one an all-reduce, and `flow`, one a
     /// chunk.
     pub struct Training: "training" {
-        /// How often the workers compute and exchange.
+        /// Number of iterations.
         pub iterations: NonZeroU32 = NonZeroU32::new(10).expect("above zero"),
-        /// How many hosts work, the first ones; all of them by default.
+        /// Number of hosts that work, which are the first ones; by default all hosts.
         pub workers: Option<NonZeroU32> = None,
-        /// Size of all gradients of a worker.
+        /// Total size of the gradients of a worker.
         pub size: Bytes = Bytes(100_000_000),
-        /// How long a worker computes in each iteration before it sends its first chunk.
+        /// Time that a worker computes in each iteration before it sends its first chunk.
         pub compute: Span = Span::from_ms(10),
-        /// How long a worker takes to add up a chunk that has come, before it sends the sum on; in
-        /// the first half of the steps.
+        /// Time to add up a received chunk before the sum is sent on, in the first half of the
+        /// steps.
         pub reduce: Span = Span::ZERO,
     }
 }
