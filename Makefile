@@ -17,7 +17,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages pages-touched docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages pages-touched docs gallery words image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -97,7 +97,7 @@ wheel: build $(BIN)/installed ## the packages for pip, sojourn and sojourn-mail,
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
 
-# A kernel with a virtual clock is made by kernel.config, see docs/how-to/measure-fabric.md.
+# A kernel with a virtual clock is made by kernel.config, see docs/developers/kernel-and-simulator.md.
 UML ?= linux.uml
 
 kernel-queues: build ## a kernel's CoDel, FQ-CoDel and PIE beside the simulator's, into out/kernel-queues: half an hour
@@ -146,6 +146,9 @@ IMAGE := $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -
 image: ## the container image sojourn, of the wheel in dist/, by podman, buildah or docker
 	@$(if $(IMAGE),,echo "No image is made: podman, buildah or docker would make it, and none is here")
 	$(if $(IMAGE),BUILDAH_FORMAT=docker $(IMAGE) build --tag sojourn --file Containerfile .)
+
+words: ## the words of each page of the handbook; users' pages have a limit
+	$(PYTHON) tools/words.py
 
 gallery: build ## the pictures of docs/gallery.md: minutes
 	$(BIN)/python docs/gallery.py

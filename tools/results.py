@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = Path("docs/results")
 PAGES = (
     *("README.md", "docs/gallery.md", "docs/tutorial.md"),
-    *("docs/explanation/*.md", "docs/how-to/*.md", "papers/*/claims.toml"),
+    *("docs/explanation/*.md", "docs/how-to/*.md", "docs/developers/*.md", "papers/*/claims.toml"),
 )
 
 # `full` is the length of the study where a run has less. `origin = "page"`: the run was not kept,

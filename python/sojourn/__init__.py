@@ -1,4 +1,4 @@
-"""How long does work stay in a system of queues?
+"""Find out how long work waits in networks, disk arrays and mailing lists.
 
     import sojourn
 
@@ -6,10 +6,10 @@
     run.summary(by=["scheme", "load"])
     run.plot()
 
-`run` simulates a study, `sweep` with other values in place of the study's, `estimate` a large
-fabric link by link, and `load` opens a run directory; all give a `Run`. `compare` lays two runs
-beside each other, `report` writes runs as one page, `plan` finds the cheapest array that meets a
-target, `reproduce` judges the claims of a paper, and `list_parts` says what a study can name.
+`run` simulates a study, `sweep` simulates it with several values, `estimate` computes a large
+fabric link by link, and `load` opens a run directory; all return a `Run`. `compare` compares two
+runs, `report` writes runs as one page, `plan` finds the cheapest array that meets a target,
+`reproduce` judges the claims of a paper, and `list_parts` lists what a study can contain.
 """
 
 from importlib import import_module

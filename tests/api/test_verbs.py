@@ -81,7 +81,7 @@ def test_a_report_of_one_run_or_of_several(made, tmp_path):
 def test_parts_are_those_of_the_command(command):
     assert sojourn.list_parts() == json.loads(command("list", "--json").out)
     assert sojourn.list_parts("layouts") == json.loads(command("list", "layouts", "--json").out)
-    with pytest.raises(sojourn.InputError, match="nothing to list as 'layots'"):
+    with pytest.raises(sojourn.InputError, match="no topic or name 'layots'"):
         sojourn.list_parts("layots")
 
 

@@ -106,7 +106,7 @@ def test_a_written_study_runs(command, model):
     done = command("run", "mine.toml", *SMALL[model], "--set", "run.replications=1")
     assert done.code == 0, done.err
     again = command("init", model, "mine.toml")
-    assert (again.code, "mine.toml: it is there already" in again.err) == (2, True)
+    assert (again.code, "mine.toml already exists; not overwritten" in again.err) == (2, True)
     assert Path("mine.toml").read_text() == text
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from conftest import STUDY, SWEEP, Made, make_run
 from sojourn._internal import files
+from sojourn._internal.errors import InputError
 from sojourn.cli import commands, main
 from sojourn.execution import studies
 
@@ -53,11 +55,11 @@ def refused(result, *words):
         (["show", "nowhere"], ["nowhere", "not a run directory"]),
         (["show", __file__], ["not a run directory", "but a file"]),
         (["show", "."], ["not a run directory", "no study.toml"]),
-        (["show", "s", "--nosuch"], ["no option --nosuch; there is --by"]),
+        (["show", "s", "--nosuch"], ["no option --nosuch; available: --by"]),
         (["plot", "s", "-o", ""], ["'--out'", "expected a path"]),
         (["run", "s.toml", "--seed", "-1"], ["'--seed': -1 is not in the range"]),
         (["reproduce", "all", "--figure", "3"], ["--figure: expected one PAPER"]),
-        (["init", "nosuch"], ["'nosuch' is not one of them; there is array, fabric, mail"]),
+        (["init", "nosuch"], ["'nosuch' is not one of them; available: array, fabric, mail"]),
         (["init", "fabric", f"new/{'x' * 300}"], ["xxx.toml: File name too long"]),
         (["init", "fabric", f"new/{'x' * 300}/mine"], ["xxx: File name too long"]),
         (["run", ""], ["'STUDY': expected a path"]),
@@ -299,6 +301,53 @@ def test_help_and_version(command, monkeypatch):
         shown = command(*words, "--help")
         assert shown.code == 0
         assert max(map(len, shown.out.splitlines())) <= 80, words
+
+
+def test_every_command_has_an_example_that_is_a_command():
+    for words in paths():
+        context, group = (
+            commands.make_context("sojourn", [*words, "--help"], resilient_parsing=True),
+            commands,
+        )
+        for word in words:
+            group = group.commands[word]
+        if isinstance(group, click.Group):
+            continue
+        lines = re.findall(r"^ {6,}(sojourn .+)$", group.help or "", re.MULTILINE)
+        shell = re.findall(r"sojourn [^|>)\n]+", "\n".join(lines) or group.help or "")
+        assert shell, words
+        for line in shell:
+            given = shlex.split(line)[1:]
+            inner = commands
+            while isinstance(inner, click.Group):
+                name, inner, given = inner.resolve_command(context, given)
+            with contextlib.suppress(click.FileError, InputError):
+                inner.make_context(name, [*given], parent=context, resilient_parsing=True)
+
+
+def test_every_command_is_in_one_section_of_the_help(command):
+    for words in ([], ["mail"]):
+        shown = command(*words, "--help").out
+        group = commands
+        for word in words:
+            group = group.commands[word]
+        for name in group.commands:
+            assert len(re.findall(rf"^  {name} ", shown, re.MULTILINE)) == 1, name
+
+
+def test_a_name_is_listed_without_its_topic(command):
+    shown = command("list", "dctcp")
+    assert shown.out.startswith("in schemes:\nDCTCP: ")
+    assert [*command("list", "dctcp", "--json").document] == ["schemes", "transports"]
+    assert refused(command("list", "dtcp"), "no topic or name 'dtcp'", "did you mean 'dctcp'")
+
+
+def test_csv_ends_with_the_cautions(command, made):
+    lines = command("show", made, "--csv").out.splitlines()
+    cautions = [line for line in lines if line.startswith("#")]
+    assert cautions == lines[-len(cautions) :]
+    assert cautions[0].startswith("# caution: percentiles with fewer than 10 jobs beyond them")
+    assert not [line for line in lines[: -len(cautions)] if line.startswith("#")]
 
 
 def test_nothing_but_errors_is_said(command, study, tmp_path):

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from conftest import STUDY, SWEEP, Made, make_run
 from sojourn._internal import build, doctor
 from sojourn.cli import main
 
@@ -64,6 +65,33 @@ def test_the_shell_finishes_a_command(capsys, monkeypatch):
     monkeypatch.setenv("COMP_CWORD", "1")
     assert main([]) == 0
     assert capsys.readouterr().out == "plain,reproduce\n"
+
+
+def completed(capsys, monkeypatch, words):
+    """What a shell is offered for the last of some words."""
+    monkeypatch.setenv("_SOJOURN_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return [line.partition(",")[2] for line in lines if line]
+
+
+def test_the_shell_finishes_topics_names_paths_and_columns(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(STUDY + SWEEP)
+    cases = [Made({"scheme": "A", "load": 0.2}, [1, 2, 3]), Made({"scheme": "B", "load": 0.2}, [1])]
+    make_run(tmp_path / "made", cases)
+    for words, offered in [
+        ("sojourn list sch", ["schemes", "schedulings"]),
+        ("sojourn list schemes DC", ["DCTCP"]),
+        ("sojourn run s.toml --set topology.ra", ["topology.rate="]),
+        ("sojourn show made --by sche", ["scheme"]),
+        ("sojourn show made --by load,sche", ["load,scheme"]),
+        ("sojourn run nowhere.toml --set work", []),
+        ("sojourn show nowhere --by sche", []),
+    ]:
+        assert sorted(completed(capsys, monkeypatch, words)) == sorted(offered), words
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -81,7 +81,7 @@ def test_an_object_has_its_values_and_no_other_names(folder):
     ("values", "message"),
     [
         ({"backof": 1.0}, "Gentle has no parameter 'backof', did you mean 'backoff'?"),
-        ({"_calm": 1}, "Gentle has no parameter '_calm'; there is backoff, target, most, bold"),
+        ({"_calm": 1}, "Gentle has no parameter '_calm'; available: backoff, target, most, bold"),
         ({"backoff": "a"}, "Gentle.backoff = 'a': expected a float"),
         ({"backoff": math.nan}, "Gentle.backoff = nan: expected a float"),
         ({"most": 1.5}, "Gentle.most = 1.5: expected a whole number"),
@@ -115,7 +115,7 @@ def test_the_class_is_named_where_there_are_several(folder):
     assert [field.name for field in folder(two, "B").fields] == ["x"]
     with pytest.raises(InputError) as refused:
         folder(two, "Other")
-    assert str(refused.value) == "my_cc.py: there is no class 'Other'; there is A, B"
+    assert str(refused.value) == "my_cc.py: there is no class 'Other'; available: A, B"
 
 
 def test_an_inherited_hook_is_that_of_the_class_that_has_it(folder):

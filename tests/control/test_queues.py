@@ -222,7 +222,7 @@ def test_estimate_refuses_it_by_name(command, mine):
         ),
         (
             "def dequeue(self, packet: Packet) -> int:\n        return packet.bytes",
-            "a Packet has no field 'bytes'; there is size, ect",
+            "a Packet has no field 'bytes'; available: size, ect",
         ),
         (
             "def dequeue(self, packet: Packet) -> int:\n        return self.__stream__",

@@ -113,7 +113,7 @@ def test_a_begun_run_goes_on_with_its_own_code(command, mine, tmp_path):
     mine.with_name("mine.py").write_text(DCTCP.replace("0.0625", "0.125"))
     changed = command("run", mine, "--out", out)
     assert changed.code == 2
-    assert "r: was begun with another version of the code, which is kept in" in changed.err
+    assert "r: was started with another version of the code, which is kept in" in changed.err
     first.directory.rows(1, 1).unlink()
     went_on = command("run", out / "study.toml", "--out", out, "--jobs", "1")
     assert went_on.code == 0, went_on.err

@@ -164,7 +164,7 @@ def test_init_writes_a_class_that_runs_as_its_text_says(
     run = sojourn.run(study)
     assert [record.axes for record in run.ledger] == [{"scheme": "MyOwn"}, {"scheme": "DCTCP"}]
     again = command("init", purpose, file)
-    assert (again.code, "is there already" in again.err) == (2, True)
+    assert (again.code, "already exists" in again.err) == (2, True)
 
 
 def test_estimate_refuses_it_by_name(command, tmp_path):

@@ -112,7 +112,7 @@ def test_a_case_that_goes_on_with_one_thread_is_told_once(capsys):
     for _ in range(2):
         threads.tell([task(went_alone=False), task(went_alone=True)])
     assert capsys.readouterr().err == (
-        "sojourn: other programs have the processors: a case goes on with one of its threads\n"
+        "sojourn: other programs use the processors: a case continues with one thread\n"
     )
 
 

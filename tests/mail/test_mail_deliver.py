@@ -222,7 +222,7 @@ subscribers = 0
         (["{message}"], "a MESSAGE needs --list: its subscribers"),
         (["-", "--list", "-"], "cannot both be standard input"),
         (["--list", "{list}"], "belong to a MESSAGE"),
-        ([], "{spool}: no spool there to go on with"),
+        ([], "{spool}: no spool to continue with"),
         (["{folder}/none", "--list", "{list}"], "{folder}/none: No such file or directory"),
         (["{folder}", "--list", "{list}"], "{folder}: Is a directory"),
         (["{message}", "--list", "{folder}/none"], "{folder}/none: No such file or directory"),
@@ -297,7 +297,7 @@ def test_stopped_in_the_midst_and_taken_up_again(
             assert (begun.returncode, out) == (-signal.SIGKILL, "")
         else:
             assert begun.returncode == 130
-            assert f"to go on: sojourn mail deliver --spool {tmp_path / 'spool'}" in err
+            assert f"to continue: sojourn mail deliver --spool {tmp_path / 'spool'}" in err
             document = json.loads(out)
             assert (document["delivered"], document["left"]) == (before, 1)
             assert document["interrupted"]
@@ -323,7 +323,7 @@ def test_patience(command: Command, tmp_path: Path, message: Path) -> None:
         assert net.copies.total() == 5
     assert done.code == 1
     assert re.search(r"delivered  5\n(.*\n)?deferred   1\n +1  4\.\d\.\d .+\n", done.out)
-    assert "1 message left in the spool; to go on: sojourn mail deliver" in done.out
+    assert "1 message left in the spool; to continue: sojourn mail deliver" in done.out
     queue = command("mail", "queue", "--spool", tmp_path / "spool")
     assert re.search(r"0000000001 +owner@lists\.example +1 ", queue.out)
     assert "1 message, 1 recipient left" in queue.out

@@ -104,7 +104,7 @@ def test_found_and_repaired(command: Command, spool: Path, tmp_path: Path) -> No
     assert found.out == (
         'message 1, recipient 1: "nowhere" is no address: removed: nothing can be sent there\n'
         "message 1: a recipient before others is missing: numbered anew\n"
-        "nothing was changed: --repair does what stands behind each\n"
+        "nothing was changed; --repair does what each line says\n"
     )
     with small_internet(tmp_path, UP) as net:
         refused = command("mail", "deliver", "--config", net.settings, "--spool", spool)

@@ -42,7 +42,7 @@ def test_nobody_is_sent_to_twice(tmp_path: Path) -> None:
         ("\n\n# no\nb.example\n", None, "list:4: 'b.example' is no address: no @"),
         ("email,name\nb@,Bob\n", None, "list:2: 'b@' is no address"),
         ("name,email\nAnn\n", None, "list:2: 1 columns, the address is in number 2"),
-        ("name,mial\nAnn,a@x.example\n", None, "list:1: no column is called email"),
+        ("name,mial\nAnn,a@x.example\n", None, "list:1: no column is named email"),
         ("name,mail\nAnn,a@x.example\n", "mial", "no column 'mial', did you mean 'mail'?"),
         ("a@x.example\n", "mail", "so none is called 'mail'"),
         ("# nobody\n", None, "no addresses in it"),

@@ -254,7 +254,7 @@ def test_a_distribution_is_drawn_at_one_name(tmp_path):
     run = make_run(tmp_path / "r", cases)
     assert labels(run.plot("cdf", x="buffer", at="30KB").axes[0]) == ["a", "b"]
     assert run.plot("cdf", x="buffer").get_suptitle() == "made up: buffer = 30KB"
-    with pytest.raises(InputError, match="no case at 22KB; there is 15KB, 30KB"):
+    with pytest.raises(InputError, match="no case at 22KB; available: 15KB, 30KB"):
         run.plot("cdf", x="buffer", at="22KB")
 
 

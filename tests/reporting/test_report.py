@@ -120,7 +120,7 @@ def test_the_charts_of_a_sweep(loads):
         for low, middle, high in zip(line.low, line.y, line.high, strict=True):
             assert low < middle < high
     cdf = next(chart for chart in found if chart.steps)
-    assert cdf.title == "flows at load = 0.8"
+    assert cdf.title == "flows at load = 0.8: distribution"
     for line in cdf.lines:
         assert np.all(np.diff(line.y) >= 0)
     assert max(line.y[-1] for line in cdf.lines) == 1
@@ -322,7 +322,7 @@ def test_cases_without_a_steady_state_have_no_part_in_a_report(tmp_path):
         ("no disk failed", [10, 40]),
         ("disk 0 failed", [20, None]),
     ]
-    assert mean.title == "requests; no point where there is no steady state"
+    assert mean.title == "requests: mean; no point without a steady state"
     assert "without a steady state" in cdf.title
     run = make_run(tmp_path / "none", slow[1:])
     said = headline(run, run.summary(warmup=False))

@@ -379,8 +379,8 @@ def test_full_is_the_study_as_it_stands(paper, command):
     [
         (["smal"], "no paper 'smal', did you mean 'small'?"),
         (["mail"], "no paper 'mail'"),
-        (["small", "--figure", "2"], "small: no figure '2'; there is 1"),
-        (["all", "--figure", "one"], "small: no figure 'one'; there is 1"),
+        (["small", "--figure", "2"], "small: no figure '2'; available: 1"),
+        (["all", "--figure", "one"], "small: no figure 'one'; available: 1"),
         (["small", "--reading", "other"], "small: no reading 'other'"),
     ],
 )

@@ -15,32 +15,32 @@ use std::num::NonZeroU32;
 parameters! {
     /// A disk array: requests over disks, access by access.
     pub struct ArrayCase: "array" {
-        /// The disks, all alike.
+        /// The disks, which are all alike.
         pub disk: Device,
-        /// How requests are spread over them.
+        /// How requests are spread over the disks.
         pub layout: Layout,
-        /// Which requests arrive.
+        /// Requests that arrive.
         pub workload: Workload,
-        /// How heads get to the places of accesses; by default mechanically where a trace says where they
-        /// are, and independently of it otherwise.
+        /// How heads reach the places of accesses. By default mechanically if a trace names the
+        /// places, and otherwise independently of them.
         pub positioning: Option<Positioning> = None,
-        /// In which order each disk serves.
+        /// Order in which each disk serves accesses.
         pub scheduling: Scheduling = Scheduling::Fcfs(defaults::<Fcfs>()),
-        /// How the accesses of different requests mix.
+        /// Whether the accesses of different requests may overlap.
         pub join: Join = Join::ForkJoin,
         /// Bytes in a block, the unit of request sizes. By default it is 128 KiB, and for a trace the
         /// largest power of two from 512 B to 128 KiB that divides all its offsets and sizes; `stripe`
         /// and `rebuild.chunk` then still count 128 KiB. The requests of a trace are rounded out to a
         /// larger one.
         pub block: Option<Bytes> = None,
-        /// Blocks in a stripe unit: what one disk has in a row before the next one follows. With
-        /// more than one, requests have addresses.
+        /// Blocks in a stripe unit, which is the part of a stripe on one disk. With more than one,
+        /// requests have addresses.
         pub stripe: NonZeroU32 = NonZeroU32::MIN,
-        /// What the controller adds.
+        /// Time that the controller adds.
         pub controller: Controller = defaults(),
-        /// How failed disks are filled again while the array serves; by default they are not.
+        /// Rebuild of failed disks while the array serves. By default there is no rebuild.
         pub rebuild: Option<Rebuild> = None,
-        /// How it is computed; the rows are the same.
+        /// Method of computation. The rows are the same with each.
         pub engine: Engine = Engine::Quickest,
     }
 }
@@ -56,11 +56,11 @@ choices! {
 }
 
 parameters! {
-    /// The controller's own time, a constant for each phase; the paper's model has none.
+    /// Constant time of the controller for each phase. The paper's model has none.
     pub struct Controller: "controller" {
-        /// Before each phase.
+        /// Time before each phase.
         pub overhead: Span = Span::ZERO,
-        /// Before a later phase in addition, to compute parity.
+        /// Additional time before a later phase, to compute parity.
         pub parity: Span = Span::ZERO,
     }
 }
@@ -73,13 +73,14 @@ parameters! {
     /// address is there with the probability that so much is done. With independent positioning
     /// each of its accesses takes a seek and a rotation.
     pub struct Rebuild: "rebuild" {
-        /// How many blocks are read at a time, and then written.
+        /// Blocks that are read at a time, and then written.
         pub chunk: NonZeroU32 = NonZeroU32::new(8).expect("8 is not zero"),
-        /// The time from when the next chunk could be read to when it is: how gentle it is.
+        /// Pause between two chunks. A longer pause disturbs requests less, but the rebuild takes
+        /// longer.
         pub gap: Span = Span::ZERO,
-        /// Whether it reads while it writes.
+        /// Whether the rebuild reads while it writes.
         pub order: RebuildOrder = RebuildOrder::Overlapping,
-        /// How much of each failed disk is rebuilt; by default all of it.
+        /// Amount of each failed disk that is rebuilt. By default all of it.
         pub size: Option<Bytes> = None,
     }
 }

@@ -43,7 +43,7 @@ impl ArrayCase {
         };
         if let (Some(what), Some((key, given))) = (not_by_chance, self.layout.by_chance()) {
             let expected =
-                format!("nothing for {what}: it is of heads that are positioned by chance");
+                format!("nothing for {what}: it applies only to independent positioning");
             return Err(Refusal::value(&given, expected).under(key).under("layout"));
         }
         if !hard_disk && !self.scheduling.is_in_order() {

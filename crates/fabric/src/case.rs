@@ -30,33 +30,34 @@ use std::sync::Arc;
 parameters! {
     /// A fabric: flows over hosts, links and switches, packet by packet.
     pub struct FabricCase: "fabric" {
-        /// The shape of the fabric.
+        /// Topology of the fabric.
         pub topology: Topology,
-        /// Which jobs arrive.
+        /// Jobs that arrive.
         pub workload: Workload,
-        /// What else arrives beside them, drawn on its own: the same whatever the workload, and
-        /// the same jobs as without one where it is the only workload.
+        /// A second workload that arrives as well. It has its own random numbers, so its jobs do
+        /// not depend on the first workload.
         pub background: Option<Workload> = None,
-        /// Transport, queue and balance.
+        /// Transport, queue and choice of paths.
         pub scheme: Scheme,
-        /// What memory a switch has.
+        /// Memory of the switches.
         pub buffer: Buffer = Buffer::default(),
-        /// What memory a switch without hosts has, such as a spine, where it differs.
+        /// Memory of switches without hosts, such as spines, if it differs.
         pub core_buffer: Option<Buffer> = None,
-        /// How flows are cut into packets.
+        /// Sizes of packets.
         pub packets: Packets = defaults(),
-        /// What hosts do before packets are on their links.
+        /// Behaviour of hosts before packets are on their links.
         pub hosts: Hosts = defaults(),
-        /// Links that fail.
+        /// Links, switches or cables that fail.
         pub failure: Vec<Failure> = Vec::new(),
-        /// When switches may send a packet on.
+        /// When a switch may forward a packet.
         pub forwarding: Forwarding = Forwarding::StoreAndForward,
-        /// When a flow is complete: what its finish, sojourn time and ideal are about.
+        /// Which event completes a flow, and so ends its sojourn time and its ideal time.
         pub completion: Completion = Completion::Receiver,
-        /// How long after the last arrival a run may go on.
+        /// Longest time that a run continues after the last arrival. If it is too short, flows stay
+        /// unfinished.
         pub drain: Span = Span::from_s(1),
-        /// How often the ports of switches are looked at for time series of what waits there and how
-        /// busy they are; by default never.
+        /// Interval at which the queues and the utilisation of switch ports are recorded as time
+        /// series. By default they are not recorded.
         pub sample: Option<Span> = None,
         /// Whether rows have a column `window_digest`: a hash of window and ssthresh after every ACK
         /// outside of a recovery, equal where two controllers of TCP do the same.

@@ -49,7 +49,7 @@ impl Flow {
 }
 
 parameters! {
-    /// How flows are cut into packets.
+    /// Sizes of packets.
     pub struct Packets: "packets" {
         /// Payload of a full packet.
         pub payload: Bytes = Bytes(1460),

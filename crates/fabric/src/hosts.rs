@@ -6,7 +6,7 @@ use sojourn_core::{Span, choices, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// What hosts do with the packets of their transports before these are on a link.
+    /// Behaviour of hosts between the transport and the link.
     pub struct Hosts: "hosts" {
         /// A host delays each packet that it sends by a random time, evenly distributed from 0 to this
         /// many times that of a full packet on its link. Packets stay in order, and the link is not
@@ -14,9 +14,10 @@ parameters! {
         /// one phase, and a flow that is a little ahead wins for ever (S. Floyd and V. Jacobson, "On
         /// traffic phase effects in packet-switched gateways", 1992; `overhead_` in ns-2).
         pub overhead: f64 = 1.0,
-        /// Where packets wait that a host's link cannot take yet.
+        /// Where packets wait while a host's link is busy.
         pub port: HostPort = HostPort::Backpressure,
-        /// A packet that each flow loses, to see what one loss does; by default none.
+        /// A packet that each flow loses, in order to study the effect of one loss. By default no
+        /// packet is lost so.
         pub loss: Option<Loss> = None,
     }
 }
@@ -46,7 +47,7 @@ impl Loss {
 }
 
 choices! {
-    /// Where packets wait that a host's link cannot take yet.
+    /// Where packets wait while a host's link is busy.
     pub enum HostPort: "host port" {
         /// With their flows: the host has few packets before its link, and a transport sends when
         /// the link can take more, flow by flow in turn, or by priority where the scheme has one; as a system

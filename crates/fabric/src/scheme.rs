@@ -31,17 +31,17 @@ pub enum Scheme {
 parameters! {
     /// A scheme that a study puts together: its parts, under a name.
     pub struct PacketScheme: "scheme" {
-        /// What it is called in results; the name of a known scheme takes that one as the start.
+        /// Name in results. The name of a known scheme starts from that scheme.
         pub name: String,
-        /// What the ends of a flow do.
+        /// Transport of the flows.
         pub transport: TransportKind,
-        /// What ports do, those of hosts too.
+        /// Queue discipline of the ports, including those of hosts.
         pub queue: QueueKind,
-        /// Which of several shortest paths a packet takes.
+        /// How a packet's path is chosen among the shortest ones.
         pub balance: Balance = Balance::Ecmp,
-        /// What data packets carry as priority.
+        /// Priority of data packets.
         pub priority: Priority = Priority::None(defaults()),
-        /// What acknowledgements carry as priority.
+        /// Priority of acknowledgements.
         pub ack_priority: AckPriority = AckPriority::Highest,
         /// How switches stop each other, and hosts, instead of dropping packets; by default not at all.
         pub pfc: Option<Pfc> = None,

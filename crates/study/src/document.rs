@@ -260,7 +260,7 @@ fn value(item: &Item, path: &mut Path, note: &mut Note<'_>) -> Result<Value, Bad
         }
         other => {
             let given = cut(other.to_string().trim());
-            let what = format!("{} = {given}, expected no date: a text is in quotes", key(path));
+            let what = format!("{} = {given}, expected a text in quotes, not a date", key(path));
             Err((item.span().map_or(0, |span| span.start), what))
         }
     }

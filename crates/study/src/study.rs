@@ -16,24 +16,24 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 parameters! {
-    /// What every study has, whatever it simulates; beside this, `sweep` has lists of values for
-    /// any of the parameters of that.
+    /// Parameters of every study. The table `sweep` may contain lists of values for any parameter
+    /// of the model.
     pub struct Head: "study" {
-        /// What the study is called.
+        /// Title of the study in results.
         pub title: String = "untitled".to_owned(),
-        /// Which system it simulates.
+        /// Model: the kind of system to simulate.
         pub model: ModelEntry = MODELS[0],
-        /// How it runs.
+        /// Seed and replications.
         pub run: Run = defaults(),
     }
 }
 
 parameters! {
-    /// How a study runs.
+    /// Seed and replications of a study.
     pub struct Run: "run" {
-        /// What every random stream derives from.
+        /// Seed of all random streams.
         pub seed: u64 = 1,
-        /// How often each case runs, each time with other random streams.
+        /// Number of runs of each case, each with other random numbers.
         pub replications: NonZeroU32 = NonZeroU32::MIN,
     }
 }
@@ -178,7 +178,7 @@ impl Study {
         Ok((Study { title, run, model: entry, hints, given, axes, cases }, refused))
     }
 
-    /// Which system it simulates.
+    /// Model: the kind of system to simulate.
     pub fn model(&self) -> &'static str {
         self.model.name
     }

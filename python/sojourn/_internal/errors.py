@@ -41,7 +41,7 @@ class Interrupted(KeyboardInterrupt):
 def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = None) -> str:
     """The tail of a message about an unknown name: the nearest valid one, or all of them.
 
-    `otherwise` stands in place of them all, where they are too many for a line.
+    `otherwise` replaces the list if it is too long for a line.
     """
     valid = list(names)
     folded = {name.lower(): name for name in valid}
@@ -50,7 +50,7 @@ def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = No
         return f", did you mean {folded[near[0]]!r}?"
     if otherwise is not None:
         return otherwise
-    return f"; there is {', '.join(valid)}" if valid else ""
+    return f"; available: {', '.join(valid)}" if valid else ""
 
 
 def reason(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""What a study can name, out of the engine's registry."""
+"""Everything that a study can contain, from the engine's registry."""
 
 import json
 from typing import TypedDict
@@ -17,7 +17,7 @@ class Parameter(TypedDict):
 
 
 class Entry(TypedDict):
-    """A thing that a study can name."""
+    """Something that a study can name."""
 
     name: str
     summary: str
@@ -26,9 +26,9 @@ class Entry(TypedDict):
 
 
 def topics() -> dict[str, list[Entry]]:
-    """Everything there is, by topic: workloads, topologies, schemes, ...
+    """Everything that a study can contain, by topic: workloads, topologies, schemes, ...
 
-    The topics of the list server are there where it is installed.
+    The topics of the list server are included if it is installed.
     """
     found: dict[str, list[Entry]] = json.loads(registry())
     try:
@@ -40,7 +40,7 @@ def topics() -> dict[str, list[Entry]]:
 
 
 _OF_THE_SERVER = "mail-"
-"""How topics of the list server begin."""
+"""The start of the names of the list server's topics."""
 
 STUDIES = "studies"
 """The topic of the studies that come with sojourn, which are files and not in the registry."""
@@ -56,8 +56,10 @@ def topic(name: str) -> list[Entry]:
     if name not in known and name.startswith(_OF_THE_SERVER):
         from sojourn import _mail  # noqa: F401 - says that it is missing, where it is
     if name not in known:
-        near = did_you_mean(name, [STUDIES, *known], otherwise="; `sojourn list` names them all")
-        raise InputError(f"nothing to list as {name!r}{near}")
+        names = [entry["name"] for entries in known.values() for entry in entries]
+        otherwise = "; `sojourn list` prints all topics and names"
+        near = did_you_mean(name, [STUDIES, *known, *names], otherwise=otherwise)
+        raise InputError(f"no topic or name {name!r}{near}")
     return known[name]
 
 
@@ -72,3 +74,14 @@ def entry(of_topic: str, name: str) -> Entry:
         if known.lower() == name.lower():
             return found
     raise InputError(f"no {name!r} in {of_topic}{did_you_mean(name, entries)}")
+
+
+def named(name: str) -> dict[str, Entry]:
+    """The entries of a name in all topics, by topic; capitals do not matter."""
+    wanted = name.lower()
+    return {
+        topic_name: entry
+        for topic_name, entries in topics().items()
+        for entry in entries
+        if entry["name"].lower() == wanted
+    }

@@ -108,12 +108,14 @@ def bins_of(kind: JobKind, samples: Sequence[Sample]) -> dict[str, tuple[float, 
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:
-    """Refuse what is no percentile.
+    """Refuse values that are not percentiles.
 
     Raises:
-        InputError: one is out of range.
+        InputError: one is no number, or out of range.
     """
     for percentile in percentiles:
+        if not isinstance(percentile, int | float):
+            raise InputError(f"percentile {percentile!r}: expected a number, such as 99")
         if not 0 <= percentile <= 100 or (percentile < 100) != (round(percentile, DIGITS) < 100):
             expected = f"0 to 100, with at most {DIGITS} digits after the point"
             raise InputError(f"percentile {percentile:.15g}: expected {expected}")

@@ -1,4 +1,4 @@
-"""Studies run, swept and opened from Python."""
+"""Run, sweep and open studies from Python."""
 
 import re
 import warnings
@@ -39,27 +39,26 @@ def run(
     flows: object = None,
     trust_code: bool = False,
 ) -> Run:
-    """Run a study, or what is left of it.
+    """Run the cases of a study that are not finished yet.
 
     Args:
-        study: a study file's path, the name of one that comes with sojourn
-            (`@pfabric/websearch-quick`), a study as TOML text (of more than one line), or as nested
-            dictionaries.
-        out: the run directory; cases that are finished there are not run again. Without one
-            the run lives in a temporary directory, as long as the `Run` does.
-        seed: in place of the study's.
-        replications: in place of the study's.
-        precision: add replications until the means of each case are known that well: `"5%"`; a
-            `Precision` asks for a percentile, or sets how many replications there may be at most.
-            A warning names the cases that are not known that well by then.
-        jobs: how many cases at a time; by default as many as there are processors for.
-        threads: how many each case may have, where packets cross a fabric; the rows are the same.
-        overrides: values put over the study's, by dotted path: `{"workload.load": 0.7}`.
-        flows: in place of the study's workload, a table with the columns of a CSV file of flows: of
-            pandas, Arrow, or a dictionary of NumPy arrays. Times are texts with a unit, or numbers
-            in columns such as `arrival_s` and `arrival_ns`. A warning names columns that are not
-            those of flows. The run directory keeps the table.
-        trust_code: run Python code that lies in the run directory of another user.
+        study: the path of a study file, the name of one that comes with sojourn
+            (`@pfabric/websearch-quick`), TOML text of more than one line, or nested dictionaries.
+        out: the run directory; finished cases there do not run again. Without it, the run is in a
+            temporary directory, which is deleted with the `Run`.
+        seed: the seed, instead of the study's.
+        replications: the number of replications, instead of the study's.
+        precision: add replications until the means of each case are known to this precision, such
+            as `"5%"`. A `Precision` asks for a percentile, or sets the maximum number of
+            replications. A warning names the cases that do not reach it.
+        jobs: cases that run at a time; by default as many as processors.
+        threads: threads per case of a fabric; the rows are the same.
+        overrides: values that override the study, by dotted path: `{"workload.load": 0.7}`.
+        flows: a table that replaces the study's workload, with the columns of a CSV file of flows:
+            from pandas, Arrow, or a dictionary of NumPy arrays. Times are texts with a unit, or
+            numbers in columns such as `arrival_s` and `arrival_ns`. A warning names columns that
+            flows do not have. The run directory keeps the table.
+        trust_code: run Python code from the run directory of another user.
 
     Returns:
         The finished run.
@@ -69,6 +68,11 @@ def run(
         InputError: a file is missing, `flows` is no table, code belongs to another user's run, or
             `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
+
+    Example:
+        >>> run = sojourn.run(study, overrides={"workload.load": 0.3}, seed=7)
+        >>> run.rows.num_rows
+        400
     """
     text, source = text_of(study)
     if not isinstance(precision, Precision | None):
@@ -119,36 +123,96 @@ def _run(
 
 
 def sweep(
-    study: str | Path | Mapping[str, Any], axes: Mapping[str, Sequence[object]], **how: Any
+    study: str | Path | Mapping[str, Any],
+    axes: Mapping[str, Sequence[object]],
+    *,
+    out: str | Path | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    precision: str | Precision | None = None,
+    jobs: int | None = None,
+    threads: int = 1,
+    overrides: Mapping[str, object] | None = None,
+    flows: object = None,
+    trust_code: bool = False,
 ) -> Run:
-    """Run a study with other values in place of the study's: a case for each combination.
+    """Run a study with several values of some parameters: a case for each combination.
 
     Args:
-        study: as `run` takes it.
+        study: as in `run`.
         axes: lists of values by dotted path, `{"workload.load": [0.2, 0.5, 0.8]}`; the last
-            changes fastest. What the study itself sweeps beside them is swept as well.
-        how: what else `run` takes.
+            changes fastest. Other parameters that the study sweeps are swept as well.
+        out: as in `run`, and so are all arguments below.
+        seed: the seed, instead of the study's.
+        replications: the number of replications, instead of the study's.
+        precision: the precision to which each case has to be known.
+        jobs: cases that run at a time.
+        threads: threads per case of a fabric.
+        overrides: values that override the study, by dotted path.
+        flows: a table that replaces the study's workload.
+        trust_code: run Python code from the run directory of another user.
+
+    Returns:
+        The finished run, with a case for each combination.
 
     Raises:
         StudyError: the study cannot be run as written.
-        InputError: a file is missing, or `out` cannot be written or holds something else.
+        InputError: a value of `axes` is not a list, a file is missing, or `out` cannot be written
+            or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
+
+    Example:
+        >>> run = sojourn.sweep(study, {"workload.load": [0.2, 0.5]})
+        >>> run.cases["load"].to_pylist()
+        [0.2, 0.5]
     """
     swept = {}
     for path, values in axes.items():
         if isinstance(values, str) or not np.iterable(values):
             raise InputError(f"{path} is {values!r}, expected a list of values")
         swept[f"sweep.{path}"] = list(values)
-    return run(study, **{**how, "overrides": {**(how.get("overrides") or {}), **swept}})
+    return run(
+        study,
+        out=out,
+        seed=seed,
+        replications=replications,
+        precision=precision,
+        jobs=jobs,
+        threads=threads,
+        overrides={**(overrides or {}), **swept},
+        flows=flows,
+        trust_code=trust_code,
+    )
 
 
 def load(path: str | Path) -> Run:
-    """Open a run directory.
+    """Open a run directory, simulated, estimated or measured.
+
+    Args:
+        path: the directory.
+
+    Returns:
+        The run; an unfinished one has the cases that are finished.
 
     Raises:
-        InputError: it is not one, or a file in it cannot be read.
+        InputError: it is not a run directory, or a file in it cannot be read.
+
+    Example:
+        >>> sojourn.load("out/two-schemes").title
+        'untitled'
     """
-    return Run.open(Path(path))
+    return Run.open(directory_of(path))
+
+
+def directory_of(path: object) -> Path:
+    """The path of a run directory.
+
+    Raises:
+        InputError: it is not a path.
+    """
+    if isinstance(path, str | Path):
+        return Path(path)
+    raise InputError(f"{path!r}: expected a run, or the path of a run directory")
 
 
 def _simulated(study: Study, path: Path, asked: Precision | None, execution: Execution) -> Run:

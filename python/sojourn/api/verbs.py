@@ -1,4 +1,4 @@
-"""What the commands do, from Python: compare, report, reproduce, estimate, plan, list."""
+"""The other commands from Python: compare, report, reproduce, estimate, plan, list."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn._internal import registry, trust
 from sojourn._internal.errors import InputError
 from sojourn._internal.registry import Entry
-from sojourn.api.handles import Comparison, Run
-from sojourn.api.simulate import overridden, text_of
+from sojourn.api.handles import Comparison, Run, numbers, one_or_several
+from sojourn.api.simulate import directory_of, overridden, text_of
 
 if TYPE_CHECKING:
     from sojourn.analysis.sample import Warmup
@@ -28,24 +28,33 @@ def compare(
     """Compare two runs, measured or simulated, case by case; or two parts of one.
 
     Args:
-        a: one run, or its directory; differences are in per cent of it.
-        b: the other.
-        between: in place of `b`, a column of `a` and two of its values:
+        a: the first run, or its directory; differences are in per cent of it.
+        b: the second run, or its directory.
+        between: instead of `b`, a column of `a` and two of its values:
             `{"scheme": ("DCTCP", "MinTCP+pFabric")}`.
-        metrics: only these; by default what is shown of each kind of job.
-        percentiles: in per cent; by default those that are shown of such jobs.
+        metrics: one or several metrics; by default the usual ones for each kind of job.
+        percentiles: one or several, in per cent; by default the usual ones for such jobs.
         warmup: the time to leave out at the start of each run, such as `"10ms"`; True for the
             first 5 % of the jobs, False for nothing.
+
+    Returns:
+        The differences with their intervals, and `verdicts`; printed, it is what `sojourn compare`
+        prints.
 
     Raises:
         InputError: the runs share no case; an unknown metric, column or value; a percentile out of
             range; a file cannot be read.
+
+    Example:
+        >>> found = sojourn.compare(run, between={"scheme": ("DCTCP", "MinTCP+pFabric")})
+        >>> [verdict.metric for verdict in found.verdicts]
+        ['slowdown', 'sojourn_ps']
     """
     from sojourn.analysis import comparison
 
     asked: dict[str, Any] = {
-        "metrics": [metrics] if isinstance(metrics, str) else metrics,
-        "percentiles": [percentiles] if isinstance(percentiles, int | float) else percentiles,
+        "metrics": one_or_several(metrics, "metrics"),
+        "percentiles": numbers(percentiles),
         "warmup": warmup,
     }
     if (b is None) == (between is None) or (between is not None and len(between) != 1):
@@ -68,22 +77,26 @@ def report(
     """Write runs as one HTML page, which needs nothing from the network.
 
     Args:
-        runs: one or several runs, their directories, or directories that `reproduce` left.
+        runs: one or several runs, their directories, or directories that `reproduce` wrote.
         out: the file, which ends in `.html`.
-        title: above the page; by default those of the runs.
+        title: the title of the page; by default the titles of the runs.
 
     Returns:
-        The file.
+        The path of the file.
 
     Raises:
-        InputError: one is no run; a file cannot be read or written; the page would be too large.
+        InputError: one is not a run; a file cannot be read or written; the page would be too large.
+
+    Example:
+        >>> sojourn.report(run, "out/page.html").name
+        'page.html'
     """
     from sojourn.reporting import report as write
 
     several = [runs] if isinstance(runs, Run | str | Path) else runs
     if not several:
         raise InputError("report: expected at least one run")
-    paths = [run.path if isinstance(run, Run) else Path(run) for run in several]
+    paths = [run.path if isinstance(run, Run) else directory_of(run) for run in several]
     write(paths, Path(out), title=title)
     return Path(out)
 
@@ -100,15 +113,23 @@ def reproduce(
 
     Args:
         paper: `pfabric`, `big-buffers`, `zoned-raid`, `sendmail` or `uet`.
-        out: the directory of its runs, `figure-ID.png` and `claims.json`; finished runs stay.
-        figures: only these; by default all.
-        reading: another way to read the paper, by the name that its page has.
-        full: as many flows and replications as the studies say, instead of the brief ones: hours.
+        out: the directory for its runs, `figure-ID.png` and `claims.json`; finished runs stay.
+        figures: one or several figures; by default all.
+        reading: the name of another reading of the paper, as its page has it.
+        full: simulate all flows and replications of the studies, which takes hours.
+
+    Returns:
+        The verdicts, pictures and tables.
 
     Raises:
         InputError: no such paper, figure or reading; `out` cannot be written, or holds something
             else.
         Interrupted: Ctrl-C; the same call resumes.
+
+    Example:
+        >>> done = sojourn.reproduce("zoned-raid", "out/zoned-raid")  # doctest: +SKIP
+        >>> [verdict.holds for verdict in done.verdicts]  # doctest: +SKIP
+        [True, True]
     """
     from sojourn.reproduction import papers
     from sojourn.reproduction import reproduce as run_and_judge
@@ -133,21 +154,29 @@ def estimate(
 ) -> Run:
     """Estimate the cases of a study of a large fabric from its links, each simulated alone.
 
-    What links do to each other is left out; the run's cautions say so.
+    Interactions between links are ignored; the cautions of the run say so.
 
     Args:
-        study: as `sojourn.run` takes it.
-        out: the run directory; cases that are finished there are not estimated again.
-        seed: in place of the study's.
-        replications: in place of the study's.
-        jobs: how many links at a time; by default as many as there are processors for.
-        overrides: values put over the study's, by dotted path.
-        trust_code: run Python code that lies in the run directory of another user.
+        study: as in `sojourn.run`.
+        out: the run directory; finished cases there are not estimated again.
+        seed: the seed, instead of the study's.
+        replications: the number of replications, instead of the study's.
+        jobs: links that are simulated at a time; by default as many as processors.
+        overrides: values that override the study, by dotted path.
+        trust_code: run Python code from the run directory of another user.
+
+    Returns:
+        The run, whose rows have the column `method`.
 
     Raises:
         StudyError: the study cannot be run as written, or cannot be estimated.
         InputError: a file is missing, or `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
+
+    Example:
+        >>> estimated = sojourn.estimate(two_racks, "out/links", overrides={"workload.flows": 200})
+        >>> estimated.rows["method"].to_pylist()[0]
+        'estimate'
     """
     from sojourn import estimation
     from sojourn.execution.place import Execution
@@ -177,17 +206,21 @@ def plan(
     """Find the cheapest array that meets the target of a plan.
 
     Args:
-        file: a plan file's path, a plan as TOML text, or as nested dictionaries.
-        jobs: replications at a time; by default as many as there are processors for.
-        everything: simulate candidates that are dearer than the cheapest one, too.
-        overrides: values put over the plan's, by dotted path.
+        file: the path of a plan file, TOML text, or nested dictionaries.
+        jobs: replications that run at a time; by default as many as processors.
+        everything: also simulate candidates that cost more than the first that meets the target.
+        overrides: values that override the plan, by dotted path.
 
     Returns:
-        The candidates, each with its verdict; `cheapest` is None where none meets the target.
+        The candidates, each with its verdict; `cheapest` is None if none meets the target.
 
     Raises:
         StudyError: the plan cannot be run as written.
         InputError: the file cannot be read.
+
+    Example:
+        >>> sojourn.plan(array_plan).cheapest is None
+        False
     """
     from sojourn.planning import choose, read
 
@@ -197,13 +230,25 @@ def plan(
 
 
 def list_parts(topic: str | None = None) -> dict[str, list[Entry]] | list[Entry]:
-    """What a study can name: all topics, or the entries of one with their parameters.
+    """List everything that a study can contain.
+
+    Args:
+        topic: one topic, such as `"schemes"`; by default all.
+
+    Returns:
+        The entries of the topic with their parameters, or all topics with their entries.
 
     Raises:
         InputError: there is no such topic.
+
+    Example:
+        >>> [entry["name"] for entry in sojourn.list_parts("balances")]
+        ['spray', 'ecmp', 'entropy', 'entropy-value']
     """
+    if not isinstance(topic, str | None):
+        raise InputError(f"topic is {topic!r}, expected the name of a topic")
     return registry.topics() if topic is None else registry.topic(topic)
 
 
 def _opened(run: Run | str | Path) -> Run:
-    return run if isinstance(run, Run) else Run.open(Path(run))
+    return run if isinstance(run, Run) else Run.open(directory_of(run))

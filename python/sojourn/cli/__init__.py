@@ -164,7 +164,8 @@ def _version(context: click.Context, _option: click.Parameter, asked: bool) -> N
 
 _EXIT_CODES = (
     f"Exit codes: {DONE} done; {FAILED} done, and a check did not hold; {REFUSED} bad input, or a"
-    f" failure that is told in a line; {INTERRUPTED} stopped by Ctrl-C or SIGTERM, to go on later."
+    f" failure that is reported in one line; {INTERRUPTED} stopped by Ctrl-C or SIGTERM, and can"
+    " be continued.\n\nHandbook: docs/index.md in the repository; `make docs` builds its web pages."
 )
 
 
@@ -182,25 +183,20 @@ _EXIT_CODES = (
     help="Show version, commit and build, and exit.",
 )
 def commands() -> None:
-    """How long does work stay in a system of queues? Simulate it, measure it, compare the two."""
+    """Find out how long work waits in networks, disk arrays and mailing lists.
+
+    Simulate a system, measure the real one, and compare the two.
+
+    \b
+    Examples:
+      sojourn init array mine
+      sojourn run mine.toml
+      sojourn show out/mine
+    """
 
 
-for command in (
-    init.init,
-    run.run,
-    estimate.estimate,
-    show.show,
-    plot.plot,
-    report.report,
-    measure.measure,
-    compare.compare,
-    reproduce.reproduce,
-    listing.list_,
-    schema.schema,
-    array.array,
-    mail.mail,
-    bench.bench,
-    doctor.doctor,
-    completion.completion,
-):
-    commands.add_command(command)
+commands.add_section("Start", [init.init, listing.list_, schema.schema])
+commands.add_section("Run a study", [run.run, estimate.estimate, measure.measure])
+commands.add_section("Results", [show.show, plot.plot, compare.compare, report.report])
+commands.add_section("One system or paper", [array.array, mail.mail, reproduce.reproduce])
+commands.add_section("This installation", [doctor.doctor, bench.bench, completion.completion])

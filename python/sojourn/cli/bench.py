@@ -11,32 +11,40 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import output
 
 
-@click.command(short_help="Measure what a unit of work costs.")
+@click.command(short_help="Measure the CPU time of a unit of work.")
 @click.argument("model")
-@click.option("--case", metavar="NAME", help="Only this benchmark.")
+@click.option("--case", metavar="NAME", help="Run only this benchmark.")
 @click.option(
-    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Best of so many."
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Number of runs; the fastest counts.",
 )
 @click.option(
     "--instructions/--no-instructions",
     default=True,
     show_default=True,
-    help="Count instructions, where valgrind is installed.",
+    help="Count instructions, if valgrind is installed.",
 )
 @click.option(
     "--beside",
     is_flag=True,
-    help="Then the same in ns-3, SimPy or Ciw, if installed; from the repository.",
+    help="Run the same in ns-3, SimPy or Ciw too, if installed; needs the repository.",
 )
 @output.as_json
 def bench(
     *, model: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
 ) -> None:
-    """Measure what a unit of work in a MODEL costs the processor.
+    """Measure the CPU time of a unit of work in a MODEL.
 
-    A unit is a packet-hop in the fabric, a request in the array, a delivery of mail. Mail is
-    simulated; and it is sent, once for each benchmark, in real time, into a small internet on this
-    machine: minutes.
+    A unit is a packet-hop in the fabric, a request in the array, or a delivery of mail. Mail is
+    simulated, and then sent in real time into a small internet on this machine, which takes
+    minutes.
+
+    \b
+    Example:
+      sojourn bench fabric --case k6-droptail
     """
     from sojourn._internal.terminal import doing
     from sojourn.benchmarks import engine, user_classes

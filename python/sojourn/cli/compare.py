@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sojourn.store.stored_run import StoredRun
 
 
-@click.command(short_help="Compare two runs: who is better, and may it be chance?")
+@click.command(short_help="Compare two runs: which is better, and may it be chance?")
 @click.argument("run_a", type=options.PATH)
 @click.argument("run_b", type=options.PATH, required=False)
 @click.option(
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this one.")
 @options.asked_percentiles
 @click.option(
-    "--within", metavar="5%", help="Exit code 1 if means or percentiles are further apart."
+    "--within", metavar="5%", help="Exit code 1 if a mean or percentile differs by more than this."
 )
 @options.warmup
 @options.out("Draw distributions: PNG, SVG or PDF.", "picture")
@@ -42,9 +42,15 @@ def compare(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Lay RUN_B beside RUN_A, measured or simulated, in the cases that they share.
+    """Compare RUN_A and RUN_B, measured or simulated, in the cases that they share.
 
-    Or two parts of one run beside each other, with --between.
+    With --between, compare two parts of one run.
+
+    \b
+    Examples:
+      sojourn compare out/measured out/simulated -o compare.png
+      sojourn compare out/both --between scheme=DCTCP,MinTCP+pFabric
+      sojourn compare out/before out/after --within 10%
     """
     from sojourn._internal.units import per_cent
     from sojourn.analysis import comparison

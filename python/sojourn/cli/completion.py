@@ -1,4 +1,4 @@
-"""`sojourn completion`: the shell finishes words."""
+"""`sojourn completion`: scripts with which shells complete words."""
 
 import os
 
@@ -10,22 +10,26 @@ from sojourn.cli.options import OneOf
 VARIABLE = "_SOJOURN_COMPLETE"
 
 
-@click.command(short_help="Print what makes a shell finish words.")
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=OneOf(["bash", "fish", "zsh"]))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
-    """Print what makes a SHELL finish words.
+    """Print a completion script for a SHELL: bash, fish or zsh.
 
-    In ~/.bashrc: eval "$(sojourn completion bash)"
+    It completes commands, options, topics, parameters and bundled studies.
+
+    \b
+    Example, in ~/.bashrc:
+      eval "$(sojourn completion bash)"
     """
     click.echo(script(context.find_root().command, shell))
 
 
 def script(commands: click.Command, shell: str) -> str:
-    """What a shell reads to complete the words of the commands.
+    """Return the script with which a shell completes words of the commands.
 
     Raises:
-        ValueError: click completes nothing in that shell.
+        ValueError: click does not support that shell.
     """
     kind = get_completion_class(shell)
     if kind is None:
@@ -34,7 +38,7 @@ def script(commands: click.Command, shell: str) -> str:
 
 
 def complete(commands: click.Command) -> bool:
-    """Answer the shell, if it was it that called, and say whether it was."""
+    """Answer a shell that asks for completions, and return whether one asked."""
     asked = os.environ.get(VARIABLE)
     if not asked:
         return False

@@ -7,19 +7,23 @@ import click
 from sojourn.cli import options, output
 
 
-@click.command(short_help="Say what is installed, and what is missing.")
+@click.command(short_help="Show what is installed and what is missing.")
 @click.argument("config", type=options.PATH, required=False)
 @click.option(
     "--spool",
     type=options.PATH,
-    help="Say which of a list server's files others than their owner may read.",
+    help="List the files of a list server that other users may read.",
 )
 @output.as_json
 def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
-    """Say which sojourn this is, and what is installed or missing for which verb.
+    """Show the version of sojourn, and what is installed or missing for which command.
 
-    With CONFIG, a list server's own, or with a --spool, say which of its files other users of the
-    machine may read as well: addresses and mail are in them. Nothing is changed.
+    With a CONFIG of a list server, or a --spool, also list which of its files are readable by
+    other users of the machine. They contain addresses and mail. Nothing is changed.
+
+    \b
+    Example:
+      sojourn doctor
     """
     from sojourn._internal import build
     from sojourn._internal.doctor import findings

@@ -16,10 +16,10 @@ from sojourn.cli import options, output
 )
 @options.seed
 @options.replications
-@click.option("--jobs", type=int, help="Links at a time.  [default: one a processor]")
+@click.option("--jobs", type=int, help="Links simulated at a time.  [default: one per processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Simulate the links on a Dask cluster.")
 @options.out("Run directory.  [default: out/STUDY's name-estimated]")
-@click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")
+@click.option("--force", is_flag=True, help="Estimate even if an exact run would be faster.")
 @options.trust_code
 @output.quiet
 @output.as_json
@@ -40,8 +40,12 @@ def estimate(
 ) -> None:
     """Estimate the cases of a STUDY of a large fabric from its links, each simulated alone.
 
-    What links do to each other is left out; a study for which that matters is refused. One that
-    is simulated whole in less time is: as by `sojourn run`, into out/STUDY's name.
+    Interactions between links are ignored, and studies where they matter are rejected. If a full
+    simulation would be faster, it is run instead, like `sojourn run`, into out/STUDY's name.
+
+    \b
+    Example:
+      sojourn estimate large.toml --set estimate.cluster=0.2
     """
     from sojourn import estimation as estimating
     from sojourn.analysis import cautions

@@ -1,4 +1,4 @@
-"""`sojourn init`: a study, or a class for its transport or queue, to begin from."""
+"""`sojourn init`: a study, or a class for its transport or queue, to start from."""
 
 import json
 import re
@@ -19,21 +19,26 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def models() -> list[str]:
-    """The models that have a study to begin from."""
+    """The models that have a study to start from."""
     return sorted(path.stem for path in _TEMPLATES.glob("*.toml"))
 
 
-@click.command(short_help="Write a study, or a class of Python, to begin from.")
+@click.command(short_help="Write a study, or a Python class, to start from.")
 @click.argument("model", required=False, metavar="[fabric|array|mail|queue|transport]")
 @click.argument("name", required=False)
-@click.option("--ask", is_flag=True, help="Ask for what is not given.")
+@click.option("--ask", is_flag=True, help="Ask for missing arguments.")
 def init(model: str | None, name: str | None, ask: bool) -> None:
-    """Write NAME.toml, a commented study that runs as it is, or NAME.py.
+    """Write NAME.toml, a study with comments that runs as it is, or NAME.py.
 
-    The first word is the model: a fabric of switches, a disk array, or a list server's mail. Beside
-    it `study.schema.json` lets editors complete and check it, where there is none yet.
-    `transport` is a congestion controller and `queue` an active queue management: classes of Python
-    that a study of a fabric can name.
+    The first word is the model: a fabric of switches, a disk array, or the mail of a list server.
+    The command also writes `study.schema.json`, with which editors complete and check the study,
+    if the folder has none. `transport` writes a congestion controller and `queue` an active queue
+    management: Python classes that a study of a fabric can name.
+
+    \b
+    Examples:
+      sojourn init fabric mine
+      sojourn init transport my_cc.py
     """
     known = [*models(), *CLASSES]
     if ask:
@@ -81,10 +86,10 @@ def _write_class(purpose: str, path: Path) -> None:
 
 @contextmanager
 def _new_file(path: Path, text: str) -> Iterator[None]:
-    """Write a file that is not there yet, and its folders; take them back where what follows fails.
+    """Write a new file and its folders; remove them if the code that follows fails.
 
     Raises:
-        InputError: it is there already.
+        InputError: it already exists.
     """
     made = [folder for folder in path.parents if not folder.exists()]
     with ExitStack() as undo:
@@ -94,7 +99,7 @@ def _new_file(path: Path, text: str) -> Iterator[None]:
         try:
             file = path.open("x", encoding="utf-8")
         except FileExistsError:
-            raise InputError(f"{path}: it is there already, and is left as it is") from None
+            raise InputError(f"{path} already exists; not overwritten") from None
         undo.callback(_remove, path.unlink)
         with file:
             file.write(text)

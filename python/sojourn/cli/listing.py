@@ -1,8 +1,9 @@
-"""`sojourn list`: what a study can name."""
+"""`sojourn list`: everything that a study can contain."""
 
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from sojourn.cli import options, output
 
@@ -10,19 +11,49 @@ if TYPE_CHECKING:
     from sojourn._internal.registry import Entry
 
 _IN_FILES = {"transports": "Control", "queues": "Queue"}
-"""What classes in users' files are derived from, by the topic that they belong to."""
+"""The base class of classes in users' files, by their topic."""
 
 
-@click.command(name="list", short_help="List what a study can name.")
-@click.argument("topic", required=False)
-@click.argument("name", required=False)
+def _complete_topic(
+    _context: click.Context, _argument: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Topics, and names of any topic, that start with what is typed."""
+    from sojourn._internal import registry
+
+    topics = registry.topics()
+    names = dict.fromkeys(entry["name"] for entries in topics.values() for entry in entries)
+    return options.starting(incomplete, [registry.STUDIES, *topics, *names])
+
+
+def _complete_name(
+    context: click.Context, _argument: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of the chosen topic that start with what is typed."""
+    from sojourn._internal import registry
+
+    known = registry.topics().get(context.params.get("topic") or "", [])
+    return options.starting(incomplete, [entry["name"] for entry in known])
+
+
+@click.command(name="list", short_help="List everything that a study can contain.")
+@click.argument("topic", required=False, shell_complete=_complete_topic)
+@click.argument("name", required=False, shell_complete=_complete_name)
 @options.trust_code
 @output.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
-    """List what a study can name: a TOPIC's entries, or the parameters of one NAME.
+    """List everything that a study can contain: the entries of a TOPIC, or one NAME of it.
 
-    `sojourn list transports FILE.py` lists the congestion controllers in a file of yours, and
-    `sojourn list queues FILE.py` its queues.
+    A NAME alone, without its topic, is found in all topics.
+
+    FILE.py lists the congestion controllers or the queues in a file of yours.
+
+    \b
+    Examples:
+      sojourn list
+      sojourn list schemes
+      sojourn list schemes DCTCP
+      sojourn list dctcp
+      sojourn list transports my_cc.py
     """
     from sojourn._internal import registry
 
@@ -32,8 +63,7 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
         known = registry.topics()
         output.emit(known, lambda: _print_topics(known), as_json=as_json)
     elif name is None:
-        entries = registry.topic(topic)
-        output.emit(entries, lambda: _print_topic(entries), as_json=as_json)
+        _topic_or_name(topic, as_json=as_json)
     elif topic in _IN_FILES and name.endswith(".py"):
         from sojourn.control.listing import entries as of_file
 
@@ -42,6 +72,24 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     else:
         entry = registry.entry(topic, name)
         output.emit(entry, lambda: _print_entry(entry), as_json=as_json)
+
+
+def _topic_or_name(word: str, *, as_json: bool) -> None:
+    """List a topic's entries, or all entries of that name in any topic."""
+    from sojourn._internal import registry
+
+    named = registry.named(word)
+    if not named or word in registry.topics():
+        entries = registry.topic(word)
+        output.emit(entries, lambda: _print_topic(entries), as_json=as_json)
+        return
+
+    def show() -> None:
+        for topic, entry in named.items():
+            click.echo(f"in {topic}:")
+            _print_entry(entry)
+
+    output.emit(named, show, as_json=as_json)
 
 
 def _studies(name: str | None, *, as_json: bool) -> None:
@@ -60,7 +108,7 @@ def _studies(name: str | None, *, as_json: bool) -> None:
 
 
 def _print_topics(known: dict[str, list["Entry"]]) -> None:
-    """One line a topic with the names in it."""
+    """Print a line per topic, with its names."""
     from sojourn._internal.registry import STUDIES
     from sojourn._internal.terminal import print_table
     from sojourn.execution import studies
@@ -71,7 +119,7 @@ def _print_topics(known: dict[str, list["Entry"]]) -> None:
 
 
 def _print_topic(entries: list["Entry"]) -> None:
-    """One line an entry."""
+    """Print a line per entry."""
     from sojourn._internal.terminal import print_table
 
     lines = [[entry["name"], _about(entry)] for entry in entries]
@@ -84,7 +132,7 @@ def _print_entries(entries: list["Entry"]) -> None:
 
 
 def _print_entry(chosen: "Entry") -> None:
-    """An entry with its parameters, their types and defaults."""
+    """Print an entry with its parameters, their types and defaults."""
     from sojourn._internal.terminal import print_lines, print_table
 
     print_lines([f"{chosen['name']}: {_about(chosen)}"])

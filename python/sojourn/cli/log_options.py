@@ -18,16 +18,22 @@ _OPTIONS = (
         "--format",
         "mailer",
         metavar="MAILER",
-        help="Whose lines they are: sendmail, postfix, exim, opensmtpd, kumomta, sojourn."
-        "  [default: each line says]",
+        help="The mailer: sendmail, postfix, exim, opensmtpd, kumomta, sojourn."
+        "  [default: named in each line]",
     ),
     click.option(
         "--year",
         type=click.IntRange(1970, 9998),
-        help="That of a log's first line, where stamps have none.  [default: by the file's time]",
+        help="Year of the first line, if time stamps have none.  [default: from the file's time]",
     ),
-    click.option("--since", metavar="TIME", help="2026-11-22, '2026-11-22 10:00', or 6h ago."),
-    click.option("--until", metavar="TIME", help="Likewise; what happened then is left out."),
+    click.option(
+        "--since",
+        metavar="TIME",
+        help="Start: 2026-11-22, '2026-11-22 10:00', or 6h for 6 hours ago.",
+    ),
+    click.option(
+        "--until", metavar="TIME", help="End, in the same form; the end itself is excluded."
+    ),
 )
 
 
@@ -78,12 +84,12 @@ def set_by(command: Callable[..., Any]) -> Callable[..., Any]:
         "mailers",
         multiple=True,
         metavar="PATH|NAME",
-        help="The mailer's settings now: /etc/postfix, main.cf, master.cf, the output of postconf"
-        " -n, sendmail.cf, sendmail.mc, exim.conf; or postfix, sendmail, exim with its defaults."
-        "  [default: the mailer of the LOG with its defaults]",
+        help="The mailer's present settings: /etc/postfix, main.cf, master.cf, the output of"
+        " postconf -n, sendmail.cf, sendmail.mc or exim.conf; or postfix, sendmail or exim for its"
+        " defaults.  [default: the mailer of the LOG, with its defaults]",
     )(command)
     return click.option(
-        "--config", type=options.PATH, help="The settings of sojourn's own server now (TOML)."
+        "--config", type=options.PATH, help="The present settings of sojourn's own server (TOML)."
     )(command)
 
 

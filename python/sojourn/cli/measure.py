@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sojourn.store.stored_run import StoredRun
 
 
-@click.group(cls=output.Commands, short_help="Measure the real thing, into the same rows.")
+@click.group(cls=output.Commands, short_help="Measure a real system, with the same rows as a run.")
 def measure() -> None:
     """Measure a real system the way it is simulated: the same study, the same rows."""
 
@@ -101,7 +101,12 @@ def fabric(
     switches: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
+    """Measure a STUDY of one switch with this kernel's own TCP. Needs Linux, root and iproute2.
+
+    \b
+    Example:
+      sojourn measure fabric study.toml --replications 5 --out out/kernel
+    """
     from sojourn.analysis.cautions import disturbed
     from sojourn.analysis.spread import spreads
     from sojourn.measurement.fabric import measure as measure_study
@@ -123,12 +128,14 @@ def fabric(
 @click.argument("targets", nargs=-1, required=True, type=options.PATH)
 @options.study
 @_of_a_study
-@click.option("--create", metavar="SIZE", help="Make the TARGETs: files of so many bytes.")
-@click.option("--destroy-data", is_flag=True, help="Let a study that writes overwrite a TARGET.")
+@click.option("--create", metavar="SIZE", help="Create the TARGETs as files of this size.")
+@click.option(
+    "--destroy-data", is_flag=True, help="Allow a study with writes to overwrite a TARGET."
+)
 @click.option(
     "--children",
     type=click.IntRange(1, 1024),
-    help="How many issue accesses, each waiting for its own.  [default: 32]",
+    help="Processes that issue accesses, each waiting for its own.  [default: 32]",
 )
 @output.quiet
 @output.as_json
@@ -147,10 +154,14 @@ def array(
     children: int | None,
     as_json: bool,
 ) -> None:
-    """Measure a STUDY of an array on TARGETs: files or block devices, one for each disk.
+    """Measure a STUDY of an array on TARGETs: files or block devices, one per disk.
 
-    Needs fio. The requests are those that `sojourn run` simulates, at the same times. Closed loops
-    are fio's own, of the same depth and the same laws.
+    Needs fio. The requests and their times are those that `sojourn run` simulates. Closed loops
+    are fio's own, with the same depth and the same distributions.
+
+    \b
+    Example:
+      sojourn measure array disk.img study.toml --create 2GiB --out out/disk
     """
     from sojourn.measurement import array as measuring
     from sojourn.measurement import target
@@ -181,7 +192,7 @@ def array(
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 
-@measure.command(short_help="Take what a mail server did out of its log.")
+@measure.command(short_help="Turn the log of a mail server into a run.")
 @log_options.reads
 @options.study
 @options.out("Run directory.  [default: out/STUDY's name-measured]")
@@ -191,10 +202,14 @@ def array(
 def mail(
     context: click.Context, /, *, study: Path, out: Path | None, as_json: bool, **asked: Any
 ) -> None:
-    """Take what a mail server did out of its LOG..., as STUDY simulates it.
+    """Turn the LOG... of a mail server into a run of a STUDY, as if it had been simulated.
 
-    A STUDY of mail with one case, such as sojourn mail plan writes. The server may be any whose
-    logs sojourn mail stats reads.
+    STUDY is a study of mail with one case, such as `sojourn mail plan` writes. The server may be
+    any whose logs `sojourn mail stats` reads.
+
+    \b
+    Example:
+      sojourn measure mail mail.log plan/study.toml --out out/measured
     """
     from sojourn.measurement.mail import measure as measure_study
 

@@ -1,11 +1,12 @@
-"""Options and arguments that several commands have, and readers of what was given.
+"""Options and arguments of several commands, and readers of their values.
 
 Each command is a file of this package and imports what it needs when it is called, so that
 `sojourn --help` stays quick.
 """
 
 import os
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,9 +64,78 @@ class Time(click.ParamType[float]):
         return found / PS_PER_S
 
 
+def starting(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
+    """Completions for a shell: the names that start with what is typed."""
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _argument(context: click.Context, name: str) -> str | None:
+    """An argument that is typed already; click leaves it aside where an option lacks its value."""
+    given = context.params.get(name) or next(iter(context.args), None)
+    return None if given is None else str(given)
+
+
+def _complete_path(
+    context: click.Context, _option: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The dotted paths of the STUDY's parameters, such as `workload.load=`."""
+    study_file = _argument(context, "study")
+    if study_file is None:
+        return []
+    from sojourn.execution import studies
+
+    try:
+        parsed = studies.parse(*_text(study_file), [], seed=None, replications=None)
+        resolved = tomllib.loads(parsed.resolved())
+    except (InputError, OSError, ValueError):
+        return []
+    return starting(incomplete, [f"{path}=" for path in _paths(resolved)])
+
+
+def _text(study_file: str) -> tuple[str, str]:
+    from sojourn.execution import studies
+
+    path = studies.find(study_file)
+    return studies.read(path), studies.source_of(path)
+
+
+def _paths(table: Mapping[str, object], above: str = "") -> Iterator[str]:
+    """The dotted paths of all values of a table; `[sweep]` names the same parameters again."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            if key != "sweep":
+                yield from _paths(value, f"{above}{key}.")
+        else:
+            yield above + key
+
+
 def settings(words: str) -> Callable[[_Command], _Command]:
     """The option that overrides values of a file, in a command's words."""
-    return click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help=words)
+    return click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="PATH=VALUE",
+        help=words,
+        shell_complete=_complete_path,
+    )
+
+
+def complete_columns(
+    context: click.Context, _option: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The columns of a RUN by which a table can be grouped; the last of several is completed."""
+    run = _argument(context, "run")
+    if run is None:
+        return []
+    from sojourn.store.stored_run import StoredRun
+
+    try:
+        ledger = StoredRun.open(Path(run)).ledger
+    except (InputError, OSError):
+        return []
+    before, comma, last = incomplete.rpartition(",")
+    return [CompletionItem(before + comma + it.value) for it in starting(last, ledger.axes())]
 
 
 def out(
@@ -78,9 +148,11 @@ def out(
     )
 
 
-seed = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the study's.")
+seed = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Seed, instead of the study's."
+)
 replications = click.option(
-    "--replications", type=click.IntRange(min=1), help="In place of the study's."
+    "--replications", type=click.IntRange(min=1), help="Replications, instead of the study's."
 )
 
 _SPOOL = Path("out", "mail", "spool")
@@ -89,19 +161,19 @@ spool = click.option(
     type=PATH,
     default=_SPOOL,
     show_default=True,
-    help="What is to be delivered, kept safe.",
+    help="Database of undelivered mail.",
 )
 config = click.argument("config", required=False, type=PATH)
 config_option = click.option(
     "--config",
     "config",
     type=PATH,
-    help="A server's configuration, which names its spool.",
+    help="Configuration of a server, which names its spool.",
 )
 config_spool = click.option(
     "--spool",
     type=PATH,
-    help=f"A spool, instead of a CONFIG that names one.  [default: {_SPOOL}]",
+    help=f"Spool, instead of a CONFIG that names one.  [default: {_SPOOL}]",
 )
 """What the verbs take that are about a spool: the CONFIG of its server, or its own path. CONFIG is
 an option where a verb has other arguments."""
@@ -131,7 +203,7 @@ warmup = click.option(
     "--warmup",
     metavar="TIME",
     callback=_left_out,
-    help="Leave this time out at the start, or none.  [default: the first 5 % of the jobs]",
+    help="Leave out this time at the start, or none.  [default: the first 5 % of the jobs]",
 )
 """The argument is a time, True for the first 5 % of the jobs, or False."""
 
@@ -146,14 +218,14 @@ trust_code = click.option(
     is_flag=True,
     expose_value=False,
     callback=_trust,
-    help="Run Python code of another user's run without asking.",
+    help="Run Python code from another user's run directory without asking.",
 )
 
 
 asked_percentiles = click.option(
     "--percentiles",
     metavar="50,90,99",
-    help="In per cent.  [default: the usual ones of such jobs]",
+    help="Percentiles to show.  [default: the usual ones for such jobs]",
 )
 """As text, for `percentiles`."""
 
@@ -186,7 +258,7 @@ def _completed(
         return [CompletionItem(incomplete, type="file")]
     from sojourn.execution import studies
 
-    return [CompletionItem(name) for name in studies.bundled() if name.startswith(incomplete)]
+    return starting(incomplete, studies.bundled())
 
 
 study = click.argument("study", callback=_located, shell_complete=_completed)

@@ -1,4 +1,4 @@
-"""How commands answer: exit codes, one JSON document or a table, and groups of commands."""
+"""The output of commands: exit codes, one JSON document or a table, and groups of commands."""
 
 import os
 import shlex
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,7 +32,7 @@ def emit(found: object, table: Callable[[], object], *, as_json: bool) -> None:
 
 
 def refused(rows: Sequence[str]) -> None:
-    """Say on standard error which rows of a file were not taken, a line for each."""
+    """Print on standard error which rows of a file were refused, one line each."""
     for row in rows:
         click.echo(f"sojourn: {one_line(row)}", err=True)
 
@@ -44,12 +45,12 @@ def document(found: object) -> None:
 
 
 def quiet(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the option --quiet: what it would say goes nowhere.
+    """Give a command the option --quiet, which discards all output.
 
-    A document that is asked for by --json stays, and so do errors, which are printed after its end.
+    The document of --json is still printed, and so are errors, after the command has ended.
     """
 
-    @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+    @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
     @wraps(function)
     def command(*arguments: object, quiet: bool, **options: object) -> None:
         if not quiet:
@@ -66,12 +67,35 @@ def quiet(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Commands(click.Group):
-    """A group that names the nearest command where there is none of that name."""
+    """A group that lists its commands in sections, and names the nearest one to a wrong word."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._sections: dict[str, list[str]] = {}
+
+    def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
+        """Add commands under a title of the help."""
+        for command in commands:
+            self.add_command(command)
+        self._sections[title] = [str(command.name) for command in commands]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands section by section, with one width for all of their names."""
+        if not self._sections:
+            super().format_commands(ctx, formatter)
+            return
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, self.commands[name].get_short_help_str(width)) for name in names],
+                    col_spacing=2 + max(map(len, self.commands)) - max(map(len, names)),
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, or a refusal that names the nearest command."""
+        """Find the command as click does, or refuse with the nearest name."""
         name = args[0]
         if self.get_command(ctx, name) is None:
             raise click.UsageError(f"no command {name!r}{did_you_mean(name, self.commands)}", ctx)

@@ -7,26 +7,31 @@ import click
 from sojourn.cli import options
 
 
-@click.command(short_help="Draw a run.")
+@click.command(short_help="Draw a run as pictures.")
 @click.argument("run", type=options.PATH)
 @click.option(
     "--kind",
     "kinds",
     type=options.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fairness", "fct", "qct"]),
     multiple=True,
-    help="slowdown, time: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows"
-    " that never end, at one x; fairness: of the same, by averaging time; fct and qct are earlier"
-    " names of slowdown and cdf."
-    "  [default: those that answer what is asked of such jobs]",
+    help="slowdown, time: against x. cdf: distributions at one x. missed: deadlines against x."
+    " goodput: flows that never end, at one x. fairness: the same flows, by averaging time. fct and"
+    " qct are earlier names of slowdown and cdf.  [default: the usual ones for such jobs]",
 )
 @click.option(
-    "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"
+    "--x",
+    metavar="COLUMN",
+    help="Column along the axis.  [default: the load, or the first swept number]",
 )
-@click.option("--by", metavar="COLUMN,...", help="One line each.  [default: the other swept axes]")
+@click.option(
+    "--by",
+    metavar="COLUMN,...",
+    help="Columns of which each combination is a line.  [default: the other swept ones]",
+)
 @click.option(
     "--at",
     metavar="VALUE",
-    help="The x that cdf, goodput and fairness draw.  [default: the largest]",
+    help="Value of x that cdf, goodput and fairness draw.  [default: the largest]",
 )
 @options.warmup
 @click.option(
@@ -34,9 +39,9 @@ from sojourn.cli import options
     "formats",
     type=options.OneOf(["png", "svg", "pdf"]),
     multiple=True,
-    help="[default: png]",
+    help="File format; may be repeated.  [default: png]",
 )
-@options.out("A file, or a directory for all.  [default: RUN/plots]")
+@options.out("A file, or a directory for all pictures.  [default: RUN/plots]")
 def plot(
     *,
     run: Path,
@@ -48,7 +53,13 @@ def plot(
     formats: tuple[str, ...],
     out: Path | None,
 ) -> None:
-    """Draw times, missed deadlines and shares of bandwidth of a RUN; print the files' names."""
+    """Draw times, missed deadlines and goodputs of a RUN, and print the names of the files.
+
+    \b
+    Examples:
+      sojourn plot out/run
+      sojourn plot out/run --kind cdf --at 0.8 --format svg
+    """
     from sojourn.presentation import plots
     from sojourn.store.stored_run import StoredRun
 

@@ -10,15 +10,19 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Reproduce a paper: its studies, figures and claims.")
 @click.argument("paper", default="all")
-@click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
-@click.option("--reading", metavar="NAME", help="What the text leaves open, read otherwise.")
+@click.option(
+    "--figure", "figures", metavar="ID", multiple=True, help="Only this figure; may be repeated."
+)
+@click.option("--reading", metavar="NAME", help="Use another reading of what the text leaves open.")
 @click.option(
     "--readings",
     type=click.Choice(["all"]),
-    help="Every claim under every reading, in brief; and in full as far as out/PAPER-full has it.",
+    help="Every claim under every reading, with quick runs, and with those of out/PAPER-full.",
 )
-@click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
-@click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
+@click.option(
+    "--full", is_flag=True, help="Simulate all flows, loads and replications, which takes hours."
+)
+@click.option("--so-far", is_flag=True, help="Run nothing; judge the finished cases.")
 @options.out("[default: out/PAPER[-READING][-full]]")
 @output.quiet
 @output.as_json
@@ -38,7 +42,11 @@ def reproduce(
 ) -> None:
     """Run the studies of a PAPER, draw its figures, and say which of its claims hold.
 
-    Without a PAPER, or with `all`, of all of them, one after the other.
+    Without a PAPER, or with `all`, reproduce all papers, one after the other.
+
+    \b
+    Example:
+      sojourn reproduce zoned-raid
     """
     from sojourn._internal.errors import InputError
     from sojourn.reproduction import papers

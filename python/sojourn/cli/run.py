@@ -20,39 +20,48 @@ if TYPE_CHECKING:
 @click.option(
     "--htsim",
     metavar="ARGUMENTS",
-    help="In place of a STUDY: simulate what htsim_uec would with these arguments.",
+    help="Instead of a STUDY: simulate what htsim_uec does with these arguments.",
 )
 @click.option(
     "--as-study",
     is_flag=True,
-    help="With --htsim, run nothing: print the study, and write its flows into a CSV file.",
+    help="With --htsim: run nothing, print the study, and write its flows into a CSV file.",
 )
-@options.settings("Put a value over the study's.")
+@options.settings("Override a value of the study; may be repeated.")
 @options.seed
 @options.replications
 @click.option(
     "--precision",
     metavar="PERCENT",
-    help="Add replications until each case is known that well: 5% is ± 5 %.",
+    help="Add replications until each case is known to this precision: 5% is ± 5 %.",
 )
-@click.option("--precision-of", metavar="mean|p50|p99|...", help="Of what.  [default: mean]")
-@click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
+@click.option(
+    "--precision-of",
+    metavar="mean|p50|p99|...",
+    help="Value to which --precision applies.  [default: mean]",
+)
+@click.option(
+    "--most-replications",
+    type=int,
+    metavar="N",
+    help="Maximum replications per case.  [default: 100]",
+)
 @click.option(
     "--more",
     type=float,
     metavar="TIMES",
-    help="So many times as many jobs as the study's, with another seed.",
+    help="Simulate this many times as many jobs, with another seed.",
 )
 @click.option(
-    "--jobs", type=int, help="Cases at a time.  [default: as many as there are processors]"
+    "--jobs", type=int, help="Cases that run at a time.  [default: as many as processors]"
 )
 @click.option(
-    "--threads", type=int, default=1, help="Threads a case of packets in a fabric.  [default: 1]"
+    "--threads", type=int, default=1, help="Threads per case (fabric only).  [default: 1]"
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
-@options.out("Run directory; with --as-study the file of flows.  [default: out/STUDY's name]")
+@options.out("Run directory, or with --as-study the file of flows.  [default: out/STUDY's name]")
 @click.option(
-    "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
+    "--dry-run", is_flag=True, help="Run nothing; list the cases and predict how long they take."
 )
 @options.trust_code
 @output.quiet
@@ -79,20 +88,26 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run the cases of a STUDY, or those of them that are not finished yet.
+    """Run the cases of a STUDY that are not finished yet.
 
-    STUDY is a TOML file, @PAPER/NAME one that comes with sojourn (see `sojourn list studies`), or
-    - for standard input.
+    STUDY is a TOML file, @PAPER/NAME for one that comes with sojourn (see `sojourn list studies`),
+    or - for standard input.
 
     --htsim takes a command line of htsim_uec, the reference simulator of the Ultra Ethernet
     Consortium, with its connection matrix and topology. The run directory then has
-    connections.csv, a row for each connection in the matrix's order.
+    connections.csv, with a row per connection in the matrix's order.
 
-    A run with --more begins anew, with another seed and directory: a run that is extended
-    until it has an interval stops at a lucky one.
+    --more starts a new run, with another seed and directory. If you extend a run until it has an
+    interval, you stop at a lucky moment.
 
-    With --precision, exit code 1 says that a case is not known that well by the replications that
-    it may have.
+    With --precision, exit code 1 means that a case did not reach the precision with the maximum
+    number of replications.
+
+    \b
+    Examples:
+      sojourn run study.toml --set workload.load=0.8 --out out/busy
+      sojourn run @pfabric/websearch-quick --replications 5
+      sojourn run study.toml --dry-run
     """
     from sojourn._internal.errors import InputError
     from sojourn.analysis.cautions import doubted, outside_learnt

@@ -7,9 +7,13 @@ import click
 def schema() -> None:
     """Print the JSON Schema of study files, for editors.
 
-    `sojourn schema > study.schema.json` beside a study whose first line is
-    `#:schema ./study.schema.json` lets an editor complete and check it. It says what each key may
-    be; what has to be there, and what goes together, `sojourn run` says.
+    Write it to study.schema.json next to a study whose first line is `#:schema
+    ./study.schema.json`. An editor then completes and checks the study. The schema knows what each
+    key may be; `sojourn run` also checks which keys are required and which go together.
+
+    \b
+    Example:
+      sojourn schema > study.schema.json
     """
     from sojourn._core import schema as text
 

@@ -17,16 +17,26 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show a run as a table.")
 @click.argument("run", type=options.PATH)
-@click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
+@click.option(
+    "--by",
+    metavar="COLUMN,...",
+    help="Columns to group by.  [default: the swept parameters]",
+    shell_complete=options.complete_columns,
+)
 @options.asked_percentiles
 @options.warmup
 @click.option(
     "--over",
     metavar="TIME,...",
-    help="How evenly long flows share, over these averaging times, such as 0.5s,2s.",
+    help="Show how evenly long flows share over these averaging times, such as 0.5s,2s.",
 )
 @output.as_json
-@click.option("--csv", "as_csv", is_flag=True, help="Print a line of CSV an estimate.")
+@click.option(
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print CSV: a line per number, and cautions as lines that start with #.",
+)
 def show(
     *,
     run: Path,
@@ -37,11 +47,16 @@ def show(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Show what is measured of the jobs of a RUN directory, by group, kind and size of job.
+    """Show the results of a RUN directory, by group, kind and size of job.
 
-    Flows have a slowdown and a completion time, requests to disks a response time, mail a delay. A
-    second table has totals of each case: drops and memory of a fabric; utilisation, IOPS, MB/s and
-    mean queue depth of an array, and below it reads apart from writes.
+    Flows have a slowdown and a completion time, requests to disks a response time, and mail a
+    delay. A second table has totals of each case: drops and memory of a fabric, or utilisation,
+    IOPS, MB/s and mean queue depth of an array, which also has a table of reads and writes.
+
+    \b
+    Examples:
+      sojourn show out/run --by scheme,load --percentiles 50,99
+      sojourn show out/run --csv > results.csv
     """
     from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table
@@ -63,6 +78,8 @@ def show(
     )
     if as_csv:
         _write_csv(summary.to_records())
+        for line in summary.cautions:
+            click.echo(f"# caution: {line}")
     elif as_json:
         output.document(summary)
     else:

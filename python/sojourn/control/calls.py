@@ -129,7 +129,7 @@ class Calls(Expressions):
         if name == "print":
             return self._print(node)
         if name == "range":
-            raise self._refused(node, "range stands in a for: for i in range(n)")
+            raise self._refused(node, "range belongs in a for: for i in range(n)")
         if name in ("min", "max"):
             if len(node.args) < _FEWEST_OF_MAX:
                 raise self._refused(node, f"{name} takes two numbers or more")

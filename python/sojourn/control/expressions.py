@@ -32,13 +32,13 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.List: f"a list cannot be compiled: {_KEEP_NUMBERS}",
     ast.Dict: f"a dict cannot be compiled: {_KEEP_NUMBERS}",
     ast.Set: f"a set cannot be compiled: {_KEEP_NUMBERS}",
-    ast.Tuple: f"a tuple is no value here: {_KEEP_NUMBERS}",
+    ast.Tuple: f"a tuple is not a value here: {_KEEP_NUMBERS}",
     ast.ListComp: "a comprehension cannot be compiled: write a loop over range",
     ast.SetComp: "a comprehension cannot be compiled: write a loop over range",
     ast.DictComp: "a comprehension cannot be compiled: write a loop over range",
     ast.GeneratorExp: "a generator cannot be compiled: write a loop over range",
     ast.Lambda: "a lambda cannot be compiled: write a function with def",
-    ast.JoinedStr: "a text is no value here: print takes numbers and constant texts",
+    ast.JoinedStr: "a text is not a value here: print takes numbers and constant texts",
     ast.NamedExpr: "':=' is refused: assign on a line before",
     ast.Await: "await cannot be compiled: leave it out",
     ast.Yield: "yield cannot be compiled: return a number",
@@ -230,9 +230,9 @@ class Expressions(ABC):
     def _constant(self, node: ast.Constant) -> Typed:
         value = node.value
         if isinstance(value, str | bytes):
-            raise self._refused(node, "a text is no value here: use numbers")
+            raise self._refused(node, "a text is not a value here: use numbers")
         if value is None:
-            raise self._refused(node, "None is no value here: use -1, or a field of type bool")
+            raise self._refused(node, "None is not a value here: use -1, or a field of type bool")
         if not isinstance(value, bool | int | float):
             raise self._refused(node, f"{value!r} is no number here")
         if isinstance(value, int) and value.bit_length() > BITS:
@@ -249,7 +249,9 @@ class Expressions(ABC):
             value = scope.outline.constants[name]
             return Typed(node, OF_TYPE[type(value)], value)
         if name == "self":
-            raise self._refused(node, "self stands before a field or a method: write self.name")
+            raise self._refused(
+                node, "self is only allowed before a field or a method: write self.name"
+            )
         if name in scope.outline.functions or name in scope.outline.imported:
             is_type = name in scope.outline.classes or name in OF_ANNOTATION
             raise self._refused(node, f"{name!r} is no number{'' if is_type else ': call it'}")

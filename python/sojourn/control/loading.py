@@ -271,7 +271,7 @@ def _chosen(outline: Outline, name: str | None, base: str | None) -> Class:
     found = _of_users(outline, base)
     if name is None:
         if len(found) != 1:
-            there = f"the name of a class; there is {', '.join(found)}"
+            there = f"the name of a class; available: {', '.join(found)}"
             wanted = there if found else f"a class of {base or _EITHER}, there is none"
             raise InputError(one_line(f"{outline.file}: expected {wanted}"))
         return next(iter(found.values()))

@@ -83,7 +83,7 @@ class _Reading:
             case ast.AsyncFunctionDef():
                 raise self.refused(node, "an async function cannot be compiled: write def")
             case _:
-                raise self.refused(node, f"this cannot stand here: {_IN_A_MODULE}")
+                raise self.refused(node, f"this is not allowed here: {_IN_A_MODULE}")
 
     # Names
 
@@ -273,7 +273,7 @@ class _Reading:
             case ast.AsyncFunctionDef():
                 raise self.refused(node, "an async method cannot be compiled: write def")
             case _:
-                raise self.refused(node, "this cannot stand here: a class has fields and methods")
+                raise self.refused(node, "this is not allowed here: a class has fields and methods")
         return None
 
     def _free(self, node: ast.stmt, name: str, of_class: Class) -> None:

@@ -21,10 +21,10 @@ _REFUSED: dict[str, str] = {
     "AsyncFunctionDef": "async cannot be compiled: leave it out",
     "Global": "global is refused, flows would share it: keep it in a field",
     "Nonlocal": "nonlocal is refused: keep it in a field",
-    "Import": "an import stands at the top of the file",
-    "ImportFrom": "an import stands at the top of the file",
+    "Import": "an import belongs at the top of the file",
+    "ImportFrom": "an import belongs at the top of the file",
     "FunctionDef": "a function within a function cannot be compiled: write it outside",
-    "ClassDef": "a class stands at the top of the file",
+    "ClassDef": "a class belongs at the top of the file",
     "Delete": "del is refused: a field or variable keeps a number",
     "Match": "match cannot be compiled: write if",
     "TypeAlias": "a type alias has no use here",
@@ -275,7 +275,7 @@ class _Statements(Calls):
 
     def _leave_loop(self, node: ast.Break | ast.Continue) -> ast.stmt:
         if not self._breaks:
-            raise self._refused(node, "break and continue stand in a loop")
+            raise self._refused(node, "break and continue belong in a loop")
         if isinstance(node, ast.Break) and self.scope.assigned is not None:
             self._breaks[-1].append(self.scope.assigned)
         self.scope.assigned = None

@@ -29,7 +29,7 @@ _LOOK_EVERY_S = 0.2
 # How long stopped cases are waited for; one that does not look ends later, or with the process.
 _PATIENCE_S = 0.3
 _SHARE = 0.05  # of the wall time at most goes into looking, and into writing records
-_ALONE = "sojourn: other programs have the processors: a case goes on with one of its threads\n"
+_ALONE = "sojourn: other programs use the processors: a case continues with one thread\n"
 _TELLING_SHARE = 0.01  # of a case's jobs that must be done before its time is extrapolated
 
 

@@ -206,6 +206,10 @@ def mean_sojourn(service: Values, rate: float, servers: int) -> float:
 def _load(run: StoredRun, records: list[Record]) -> Load:
     first = records[0]
     layout = first.parameters.get("layout.kind")
+    if layout is None:
+        raise InputError(
+            f"{run.path}: not a run of an array; `array fit` needs a run of `measure array`"
+        )
     if layout != "single":
         raise InputError(
             f"{run.path}: layout.kind is {written(layout)}, expected single: an array of one disk"
@@ -220,7 +224,7 @@ def _load(run: StoredRun, records: list[Record]) -> Load:
     sizes = np.unique(np.concatenate([rows.numbers(table["size_bytes"]) for table in tables]))
     if sizes.size > 1:
         raise InputError(
-            f"{run.path}: requests differ in size, expected all of one: a service is of one size"
+            f"{run.path}: requests differ in size, expected one size for all, as a model is for one"
         )
     spans, alone, runs, moments = [], [], [], []
     for table in tables:

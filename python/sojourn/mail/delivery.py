@@ -200,7 +200,7 @@ def deliver(
     except KeyboardInterrupt:
         done.interrupted = True
     except ServerError as error:
-        raise InputError(f"the message was not taken over: {error}") from None
+        raise InputError(f"the message was not accepted: {error}") from None
     finally:
         done.left, done.cut = server.stop()
     _sum_up(server, done)

@@ -172,8 +172,8 @@ def _place(path: Path, head: Sequence[str], column: str | None) -> tuple[int, bo
         if _is_address(cell):
             return place, False
     raise InputError(
-        f"{path}:1: no column is called email or begins with an address; there is "
-        f"{', '.join(map(repr, head))}: name one with --column"
+        f"{path}:1: no column is named email or starts with an address; name one with --column:"
+        f" {', '.join(map(repr, head))}"
     )
 
 

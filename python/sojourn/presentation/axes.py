@@ -13,6 +13,7 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.units import number, numbers
 from sojourn._internal.vocabulary import kind_of, phrase_of, worded
 from sojourn.presentation import style
+from sojourn.presentation.parameter_labels import label_of
 from sojourn.store.columns import Column, Columns, groups, paths_of
 from sojourn.store.ledger import Ledger, Value, written
 from sojourn.store.stored_run import StoredRun
@@ -74,13 +75,14 @@ class Layout:
 
     @property
     def title(self) -> str:
-        """What stands along the axis: the column, with the unit of its numbers."""
+        """The label of the axis: the column in words, with the unit of its numbers."""
         if self.x is None:
             return ""
         if self.unit in _PER:
-            name = f"arrivals per {_PER[self.unit]}" if self.arrivals else self.x.label
+            name = f"arrivals per {_PER[self.unit]}" if self.arrivals else label_of(self.x.label)
             return f"{name} [1{self.unit}]"
-        return f"{self.x.label} [{self.unit}]" if self.unit else self.x.label
+        name = label_of(self.x.label)
+        return f"{name} [{self.unit}]" if self.unit else name
 
     @property
     def names(self) -> list[str]:
@@ -107,7 +109,7 @@ class Layout:
             if written(value) == str(given) or _same_number(value, given):
                 return value
         there = ", ".join(map(written, self.values))
-        raise InputError(f"no case at {given}; there is {there}")
+        raise InputError(f"no case at {given}; available: {there}")
 
     def draw_axis(self, panel: Axes) -> None:
         """Label the axis and put its ticks at the values where there is room."""
@@ -162,7 +164,7 @@ class Labels:
         parts = [
             self.shorter(value)
             if _stands_alone(value) and not phrase_of(name)
-            else worded([(name, self.shorter(written(value)))], " = ")
+            else worded([(label_of(name), self.shorter(written(value)))], " = ")
             for name, value in case.items()
         ]
         return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])

@@ -81,4 +81,4 @@ def _line(group: Group, wanted: Sequence[float]) -> list[str]:
 def _delays(group: Group, wanted: Sequence[float]) -> str:
     values = group.delay.percentiles(wanted)
     shown = [f"p{p:g} {span(v)}" for p, v in zip(wanted, values, strict=True) if v is not None]
-    return f"delay of what was delivered: {', '.join(shown)}" if shown else ""
+    return f"delay of deliveries: {', '.join(shown)}" if shown else ""

@@ -257,7 +257,7 @@ def kinds(run: StoredRun) -> tuple[str, ...]:
 
 
 _BARS = "bars: 95 % intervals, where the run is long enough for one"
-_NO_BARS = "no 95 % intervals: no run is long enough for one"
+_NO_BARS = "no 95 % intervals: the runs are too short"
 _POINTS: Mapping[str, Callable[[MetricSummary], Point]] = {
     "mean {}": lambda e: as_point(e.mean, e.ci95),
     "99th percentile of\n{}": lambda e: as_point(e.quantiles["p99"], e.quantiles_ci95["p99"]),

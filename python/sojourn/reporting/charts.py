@@ -77,8 +77,8 @@ _POINTS_OF: dict[str, Callable[[MetricSummary], tuple[float | None, Interval | N
 }
 
 
-_UNSTEADY = "; no point where there is no steady state"
-_GROWING = "; without a steady state, a longer run gives another one"
+_UNSTEADY = "; no point without a steady state"
+_GROWING = "; without a steady state, a longer run gives another distribution"
 
 
 def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
@@ -100,7 +100,8 @@ def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
             for name, point in _POINTS_OF.items():
                 yield _curve(
                     f"{metric.name}, {name}{metric.bracketed}",
-                    _sized(kinds, size_bin) + _UNSTEADY * any(not e.steady for e in found),
+                    f"{_sized(kinds, size_bin)}: {name}"
+                    + _UNSTEADY * any(not e.steady for e in found),
                     layout,
                     {
                         (_named(e, by, labels, several=several), layout.place(e.case)): (
@@ -172,7 +173,8 @@ def _distributions(run: StoredRun, layout: Layout) -> Iterator[Chart]:
             }
             samples = {name: v for name, v in samples.items() if np.isfinite(v).any()}
             if samples:
-                yield _cdf(metric, f"{_sized(kinds, size_bin)}{where}{grows}", kinds, samples)
+                title = f"{_sized(kinds, size_bin)}{where}: distribution{grows}"
+                yield _cdf(metric, title, kinds, samples)
 
 
 def _cdf(metric: Metric, title: str, kinds: Sequence[str], samples: dict[str, Values]) -> Chart:

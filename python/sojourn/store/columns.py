@@ -75,7 +75,7 @@ class Columns:
         if len(found) == 1:
             return Column(given, found[0])
         if found:
-            raise InputError(f"column {given!r} is ambiguous; there is {', '.join(found)}")
+            raise InputError(f"column {given!r} is ambiguous; available: {', '.join(found)}")
         short = [name.rpartition(".")[2] for name in self.parameters]
         names = dict.fromkeys([*self.axes, *self.of_rows, *self.parameters, *short])
         raise InputError(f"no column {given!r}{did_you_mean(given, names)}")

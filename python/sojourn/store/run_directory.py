@@ -247,9 +247,10 @@ class RunDirectory:
         kept, other = str(there), str(here)
         if _is_code(kept) and _is_code(other) and as_named(kept) == as_named(other):
             raise RunDirectoryError(
-                f"{self.path}: was begun with another version of the code, which is kept in"
+                f"{self.path}: was started with another version of the code, which is kept in"
                 f" {self.path / kept}; `sojourn run {shlex.quote(str(self.study))} --out"
-                f" {shlex.quote(str(self.path))}` goes on with that, another --out begins anew"
+                f" {shlex.quote(str(self.path))}` continues with that, another --out starts a new"
+                " run"
             )
         raise RunDirectoryError(
             f"{self.path}: holds another run: {what} is {_shown(there)} there and {_shown(here)}"

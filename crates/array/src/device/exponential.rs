@@ -15,11 +15,11 @@ parameters! {
     /// disk is like that, but queues of it are solved exactly, so that a simulation can be held
     /// against what is known.
     pub struct Exponential: "exponential" {
-        /// What tables, legends and plans call it; by default its kind.
+        /// Name in tables, legends and plans. By default its kind.
         pub name: Option<Name> = None,
-        /// What an access takes on average.
+        /// Mean time of an access.
         pub mean: Span,
-        /// How many accesses it serves at once, first come, first served.
+        /// Number of accesses that are served at once, first come, first served.
         pub servers: u16 [1..=MOST_SERVERS] = 1,
     }
 }

@@ -25,16 +25,16 @@ parameters! {
     /// of each access (`# learnt.size = "16KiB"`), and the accesses per second of the lightest and
     /// the heaviest load (`# learnt.rates = [7.0, 62.8]`). A run that asks for others says so.
     pub struct Empirical: "empirical" {
-        /// What tables, legends and plans call it; by default its kind.
+        /// Name in tables, legends and plans. By default its kind.
         pub name: Option<Name> = None,
-        /// The file, seen from the study's own place.
+        /// The file, relative to the study.
         pub file: FileName,
-        /// What each block after the first of an access adds.
+        /// Additional time for each block of an access after the first.
         pub more: Span = Span::ZERO,
-        /// How many accesses it serves at once, first come, first served.
+        /// Number of accesses that are served at once, first come, first served.
         pub servers: NonZeroU32 = NonZeroU32::MIN,
-        /// By which share of itself an access takes longer for each other one that is served when
-        /// it begins: servers that share a bandwidth slow each other. A load-dependent service.
+        /// Fraction by which each concurrent access lengthens an access, as with servers that share
+        /// a bandwidth. This is a load-dependent service.
         pub slowdown: f64 [0.0..=10.0] = 0.0,
     }
 }

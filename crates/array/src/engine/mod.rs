@@ -31,7 +31,7 @@ use crate::workload::Request;
 use sojourn_core::{Span, Streams, Time, choices};
 
 choices! {
-    /// How the accesses of different requests mix.
+    /// Whether the accesses of different requests may overlap.
     pub enum Join: "way to join" {
         /// A request's accesses queue at their disks as soon as it arrives (fork-join).
         ForkJoin = "fork-join",
@@ -50,7 +50,7 @@ pub struct Scenario<M> {
     pub unit: u32,
     /// How disks serve accesses, and in which order.
     pub model: M,
-    /// How the accesses of different requests mix.
+    /// Whether the accesses of different requests may overlap.
     pub join: Join,
     /// The time that the controller adds before each phase.
     pub overhead: Span,

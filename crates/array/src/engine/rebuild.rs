@@ -26,7 +26,7 @@ pub struct Rebuild {
     pub chunk: u32,
     /// The time from when the next chunk could be read to when it is.
     pub gap: Span,
-    /// Whether it reads while it writes.
+    /// Whether the rebuild reads while it writes.
     pub order: RebuildOrder,
 }
 

@@ -14,24 +14,24 @@ parameters! {
     /// write of whole stripes reads nothing ahead; what is left over keeps all parities, as in
     /// RAID 6.
     pub struct Erasure: "erasure" {
-        /// How many blocks of a stripe are data.
+        /// Number of data blocks in a stripe.
         pub data: u16 [1..=MAX_DISKS] = 4,
-        /// How many are parities: as many disks can fail.
+        /// Number of parity blocks in a stripe, which is the number of disks that may fail.
         pub parities: u16 [1..=MAX_DISKS] = 2,
-        /// Disks that have failed: what they held is computed from the others.
+        /// Numbers of failed disks, whose data is computed from the others.
         pub failed: Failed = Failed::default(),
-        /// Which disks a read goes to.
+        /// Disks to which a read goes.
         pub read: ReadFrom = ReadFrom::Data,
-        /// How many disks more than `data` a read from all of them goes to; without it to every
-        /// disk that is left.
+        /// Number of disks beyond `data` to which a read from all disks goes. By default it goes to
+        /// every working disk.
         pub extra: Option<u16> = None,
-        /// What becomes of the accesses of a read from all that it no longer needs.
+        /// What happens to the accesses that a read from all disks no longer needs.
         pub late: Late = Late::GoOn,
     }
 }
 
 choices! {
-    /// Which disks a read goes to.
+    /// Disks to which a read goes.
     pub enum ReadFrom: "way to read" {
         /// Those that hold its blocks.
         Data = "data",

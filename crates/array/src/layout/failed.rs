@@ -19,7 +19,7 @@ impl Failed {
         let refuse =
             |expected| Err(Refusal::value(&self.write().expect("disks"), expected).under("failed"));
         if self.0.len() > bearable.into() {
-            return refuse(format!("at most {bearable} disks, as many as the data outlives"));
+            return refuse(format!("at most {bearable} disks, the number that the data survives"));
         }
         match self.0.iter().all(|&disk| disk < disks) {
             true => Ok(()),
@@ -34,7 +34,7 @@ pub struct FailedDisk(Option<u16>);
 
 /// The message for a list of disks where a layout has one failed disk at most.
 const ONE_FAILED: &str = "one disk such as 0, or \"none\": RAID 5 and RAID 1 survive one failed disk; \
-                          several are simulated for raid6 and erasure alone";
+                          only raid6 and erasure simulate several";
 
 impl FailedDisk {
     /// The disk that has failed.

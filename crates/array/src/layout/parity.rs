@@ -38,7 +38,7 @@ choices! {
 }
 
 choices! {
-    /// When a write with a second phase is done.
+    /// When a write with a second phase is complete.
     pub enum Done: "rule for the end of a write" {
         /// When all its accesses are.
         All = "all",

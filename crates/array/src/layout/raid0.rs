@@ -9,7 +9,7 @@ use sojourn_core::{Ahead, parameters};
 parameters! {
     /// Blocks striped over all disks, no redundancy. A request starts on a random disk.
     pub struct Raid0: "raid0" {
-        /// How many disks.
+        /// Number of disks.
         pub disks: u16 [1..=MAX_DISKS] = 4,
     }
 }

@@ -14,9 +14,9 @@ parameters! {
     /// column from there, cyclically. A read takes the first half of its blocks from one side, chosen
     /// at random, and the rest from the other; a write goes to both sides.
     pub struct Raid01: "raid01" {
-        /// How many disks, both sides together.
+        /// Number of disks on both sides together.
         pub disks: u16 [2..=MAX_DISKS] = 4,
-        /// A disk that has failed, and with it its whole side of the mirror.
+        /// Number of a failed disk, which takes its whole side of the mirror with it.
         pub failed: FailedDisk = FailedDisk::default(),
     }
 }

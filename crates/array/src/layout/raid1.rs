@@ -11,7 +11,7 @@ parameters! {
     /// Two copies of everything. A read takes the first half of its blocks from one copy, chosen at
     /// random, and the rest from the other; a write goes to both.
     pub struct Raid1: "raid1" {
-        /// A disk that has failed: reads go to the other, writes leave it out.
+        /// Number of a failed disk. Reads go to the other disk, and writes leave it out.
         pub failed: FailedDisk = FailedDisk::default(),
     }
 }

@@ -16,9 +16,9 @@ parameters! {
     /// one of its disks, chosen at random (of pairs 32 apart alike), and the rest from the other; a
     /// write goes to both.
     pub struct Raid10: "raid10" {
-        /// How many disks.
+        /// Number of disks.
         pub disks: u16 [2..=MAX_DISKS] = 4,
-        /// A disk that has failed: its pair has one left.
+        /// Number of a failed disk, whose pair has one disk left.
         pub failed: FailedDisk = FailedDisk::default(),
     }
 }

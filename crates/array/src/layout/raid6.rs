@@ -10,20 +10,20 @@ parameters! {
     /// RAID 5, but a partial stripe writes both parities, and reads ahead whichever is less: the
     /// blocks to be written and both parities, or the stripe's other blocks.
     pub struct Raid6: "raid6" {
-        /// How many disks.
+        /// Number of disks.
         pub disks: u16 [4..=MAX_DISKS] = 6,
-        /// One or two disks that have failed: what they held is computed from the others.
+        /// Numbers of one or two failed disks, whose data is computed from the others.
         pub failed: Failed = Failed::default(),
-        /// Which disk has the first block of a write to `places = "anywhere"`, else its address says
-        /// it. Without it: `after-parity`.
+        /// Disk of the first block of a write with `places = "anywhere"`; otherwise the address
+        /// decides. By default `after-parity`.
         pub write_start: Option<WriteStart> = None,
-        /// How the head gets to a pre-read that comes directly after the request's own full stripes,
-        /// where positioning is independent; without it `in-place`.
+        /// With independent positioning: how the head reaches a pre-read directly after the
+        /// request's own full stripes. By default `in-place`.
         pub pre_read: Option<FollowOn> = None,
-        /// How the head of the disk whose pre-read was the last gets back to write the block, where
-        /// positioning is independent; without it in a `rotation`.
+        /// With independent positioning: how the head of the disk with the last pre-read returns to
+        /// write the block. By default in a `rotation`.
         pub rewrite: Option<Rewrite> = None,
-        /// When a write with a second phase is done.
+        /// When a write with a second phase is complete.
         pub done: Done = Done::All,
     }
 }

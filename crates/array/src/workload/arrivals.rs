@@ -19,9 +19,9 @@ variants! {
 parameters! {
     /// A Poisson process, of single requests or of bulks of them (paper section 3.4).
     pub struct Poisson: "poisson" {
-        /// How often requests arrive, or bulks of them.
+        /// Arrival rate of requests, or of bulks of them.
         pub rate: Frequency,
-        /// How many requests arrive at once.
+        /// Number of requests that arrive at once.
         pub batch: Batch = Batch::Constant(1),
         /// Whether the rate is that of bulks or of the requests in them.
         pub rate_counts: RateCounts = RateCounts::Bulks,
@@ -32,13 +32,13 @@ parameters! {
     /// Bursts: a Markov-modulated Poisson process of two states, quiet and burst, each of which lasts
     /// for an exponential time.
     pub struct Mmpp: "mmpp" {
-        /// How often requests arrive while it is quiet.
+        /// Arrival rate in the quiet state.
         pub quiet_rate: Frequency,
-        /// How often they arrive in a burst.
+        /// Arrival rate in a burst.
         pub burst_rate: Frequency,
-        /// How long it is quiet on average.
+        /// Mean duration of the quiet state.
         pub quiet_time: Span,
-        /// How long a burst lasts on average.
+        /// Mean duration of a burst.
         pub burst_time: Span,
     }
 }
@@ -48,11 +48,11 @@ parameters! {
     /// under way, and each that is done lets another one follow. The array sets the rate: response
     /// times say how long a request took under that depth, not what a given load would meet.
     pub struct Closed: "closed" {
-        /// How many requests are under way at once, or are thought about: the queue depth, fio's
-        /// `iodepth`. A small one leaves disks idle; a large one adds waiting, but no more throughput
+        /// Number of requests that are outstanding or in their think time: the queue depth, fio's
+        /// `iodepth`. A small one leaves disks idle; a large one adds waiting, but no throughput
         /// once all disks are busy.
         pub depth: u32 [1..=DEEPEST],
-        /// The time from the end of a request to the next one in its place.
+        /// Think time: the time from the end of a request to the next one in its slot.
         pub think: Span = Span::ZERO,
     }
 }

@@ -84,8 +84,8 @@ parameters! {
     pub struct Geometric: "geometric" {
         /// The mean: from 1 on, or above 0 where the least is zero.
         pub mean: f64,
-        /// Whether the numbers start at one, the text's plain reading, or at zero as in JINQS, the
-        /// library that the paper's simulator was built on. What has none is not issued.
+        /// Whether the numbers start at one, the literal reading of the text, or at zero as in
+        /// JINQS, the library of the paper's simulator. A request of size zero is not issued.
         pub least: Least = Least::One,
     }
 }
@@ -105,7 +105,7 @@ parameters! {
     pub struct Table: "table" {
         /// The table: the name of one that comes with sojourn, or a file.
         pub sizes: NameOrFile,
-        /// How the table is read; by default as its publisher does.
+        /// How sizes between two rows of the table are drawn. By default as its publisher does.
         pub reading: Option<Reading> = None,
     }
 }

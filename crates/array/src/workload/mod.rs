@@ -25,7 +25,7 @@ use std::fmt;
 use std::sync::Arc;
 
 variants! {
-    /// Which requests arrive.
+    /// Requests that arrive.
     pub enum Workload: "workload" => with_workload {
         Synthetic(Synthetic),
         Tenants(Tenants),

@@ -24,7 +24,7 @@ parameters! {
 parameters! {
     /// To random addresses, each as likely as any other.
     pub struct Uniform: "uniform" {
-        /// Addresses are multiples of so many blocks.
+        /// Alignment of addresses, in blocks.
         pub align: NonZeroU32 = NonZeroU32::MIN,
     }
 }
@@ -33,9 +33,9 @@ parameters! {
     /// Streams, each of which goes on where its last request ended, for a run of requests, and then
     /// jumps to a random address. A request belongs to a random one of the streams.
     pub struct Sequential: "sequential" {
-        /// How many streams.
+        /// Number of streams.
         pub streams: NonZeroU32 = NonZeroU32::MIN,
-        /// How many requests a run has in the mean: a geometric number, at least 1.
+        /// Mean number of requests in a run, which is geometric and at least 1.
         pub run: f64 = 100.0,
     }
 }
@@ -48,7 +48,7 @@ parameters! {
         pub share: f64 [0.0..=1.0] = 0.8,
         /// Share of the array that is hot.
         pub part: f64 = 0.2,
-        /// Where the hot part begins, as a share of the array.
+        /// Start of the hot part, as a share of the array.
         pub start: f64 [0.0..=1.0] = 0.0,
     }
 }
@@ -57,7 +57,7 @@ parameters! {
     /// Each near the one before it: so far forwards or backwards, as likely one as the other, as an
     /// exponential number says. Beyond an end of the array it comes back from there.
     pub struct Near: "near" {
-        /// The distance in the mean, as a share of the array.
+        /// Mean distance, as a share of the array.
         pub distance: f64 = 0.001,
     }
 }

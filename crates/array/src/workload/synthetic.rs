@@ -14,17 +14,17 @@ parameters! {
     /// Requests drawn from laws. The array is empty at first; the first requests have no rows, those
     /// after them do, and all of these are completed.
     pub struct Synthetic: "synthetic" {
-        /// How many requests have rows.
+        /// Number of requests with rows.
         pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("100,000 is not zero"),
-        /// How many requests come before them.
+        /// Number of requests before them, which have no rows.
         pub warmup: u32 = 5_000,
-        /// When they arrive.
+        /// When requests arrive.
         pub arrivals: Arrivals,
-        /// How many blocks each has.
+        /// Number of blocks per request.
         pub blocks: Size,
-        /// Share of them that read; the others write.
+        /// Share of requests that read; the others write.
         pub reads: f64 [0.0..=1.0] = 1.0,
-        /// Where they go.
+        /// Addresses of the requests.
         pub places: Places = Places::Uniform(defaults::<places::Uniform>()),
     }
 }

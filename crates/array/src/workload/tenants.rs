@@ -18,9 +18,9 @@ parameters! {
     /// after them do. All tenants go on until these are done, or until they have sent
     /// four times as many requests, or 10,000 more where that is more.
     pub struct Tenants: "tenants" {
-        /// How many requests have rows, of all tenants together.
+        /// Number of requests with rows, for all tenants together.
         pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("100,000 is not zero"),
-        /// How many requests come before them.
+        /// Number of requests before them, which have no rows.
         pub warmup: u32 = 5_000,
         /// The tenants: `[[workload.tenant]]`.
         pub tenant: Vec<Tenant>,
@@ -34,11 +34,11 @@ parameters! {
         pub name: String,
         /// When its requests arrive.
         pub arrivals: Arrivals,
-        /// How many blocks each has.
+        /// Number of blocks per request.
         pub blocks: Size,
-        /// Share of them that read; the others write.
+        /// Share of requests that read; the others write.
         pub reads: f64 [0.0..=1.0] = 1.0,
-        /// Where they go.
+        /// Addresses of the requests.
         pub places: Places = Places::Uniform(defaults::<places::Uniform>()),
     }
 }

@@ -55,7 +55,7 @@ pub struct Scenario {
     pub sample: Option<Span>,
     /// Ranks that execute a program, where there are any. Their connections are the last of the flows.
     pub ranks: Option<Arc<RankRun>>,
-    /// Links that fail.
+    /// Links, switches or cables that fail.
     pub failures: Arc<Failures>,
     /// The random streams.
     pub streams: Streams,

@@ -36,19 +36,21 @@ use std::num::NonZeroU32;
 parameters! {
     /// How a fabric is estimated from its links.
     pub struct Settings: "estimate" {
-        /// Links whose load, sizes and gaps between arrivals are off by at most this share are
-        /// simulated once for all of them. None: every link is simulated.
+        /// Largest difference in load, sizes and gaps between arrivals at which one link is
+        /// simulated for another. A larger one saves time and adds errors; with none every link is
+        /// simulated.
         pub cluster: Option<f64> = None,
-        /// Where the delay is counted that a flow suffers at its own host's link, which stands
-        /// before every link that is simulated.
+        /// Where the delay at the flow's own host link is counted. That link is in front of every
+        /// simulated link.
         pub access: Access = Access::Once,
-        /// Whose delay at a link a flow is given.
+        /// Which flow's delay at a link a flow gets.
         pub draws: Draws = Draws::Like,
-        /// Whether the last acknowledgement waits on its way back.
+        /// Whether the last acknowledgement is delayed on its way back.
         pub acks: Acks = Acks::Wait,
-        /// DelayBuckets are kept by flow size, in buckets of at least so many flows, ...
+        /// Delays are kept in buckets of flows of similar size. This is the minimum number of flows
+        /// in a bucket.
         pub bucket_flows: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
-        /// ... the largest of which is at least so many times as large as the smallest.
+        /// Minimum ratio of the largest to the smallest flow of a bucket.
         pub bucket_span: f64 = 2.0,
     }
 }
@@ -66,7 +68,7 @@ choices! {
 }
 
 choices! {
-    /// Whose delay at a link a flow is given.
+    /// Which flow's delay at a link a flow gets.
     pub enum Draws: "choice of a delay" {
         /// That of a flow of about its size, chosen at random, at each link anew: as in the paper.
         Like = "like",
@@ -77,7 +79,7 @@ choices! {
 }
 
 choices! {
-    /// Whether the last acknowledgement waits on its way back.
+    /// Whether the last acknowledgement is delayed on its way back.
     pub enum Acks: "treatment of acknowledgements" {
         /// At each link of that way as long as a packet of a flow that is among the smallest there.
         Wait = "wait",

@@ -22,7 +22,7 @@ parameters! {
     /// at once as the hosts' links allow; the fabric between them is never in the way (pFabric
     /// sections 2.1 and 3, scheme v).
     pub struct Ideal: "Ideal" {
-        /// What flows are ordered by.
+        /// Order in which flows are served.
         pub order: Order = Order::Remaining,
     }
 }

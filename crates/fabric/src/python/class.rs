@@ -41,13 +41,13 @@ pub(crate) fn surround<R>(
 parameters! {
     /// A class in a Python file.
     pub struct CodeFile: "code-file" {
-        /// The file, seen from the study's own place. A run keeps it in its directory, under `code`.
+        /// The file, relative to the study. A run keeps it in its directory, under `code`.
         pub file: FileName,
-        /// The SHA-256 that the file has to have.
+        /// Required SHA-256 of the file.
         pub sha256: Option<String> = None,
-        /// The class; without it the only one of the file that can be used here.
+        /// Name of the class. It may be left out if the file has only one that fits.
         pub class: Option<String> = None,
-        /// Whether the class is compiled by Numba; the rows are the same.
+        /// Whether Numba compiles the class. The rows are the same.
         pub compiled: bool = false,
     }
 }

@@ -29,10 +29,11 @@ parameters! {
 parameters! {
     /// What CoDel aims at.
     pub struct ControlLaw: "control-law" {
-        /// The longest time that packets may wait all the time (RFC 8289, section 4.3).
+        /// Waiting time that CoDel tolerates permanently (RFC 8289, section 4.3). If it is below a
+        /// few packets' time, links run empty; if it is high, all packets wait longer.
         pub target: Span = Span::from_ms(5),
-        /// How long packets may wait longer than that: about the longest round trip (RFC 8289, section
-        /// 4.2). More than the target, at most 60 s.
+        /// How long packets may wait longer than `target` before a drop: about the longest round
+        /// trip (RFC 8289, section 4.2). It has to be more than the target, and at most 60 s.
         pub interval: Span = Span::from_ms(100),
     }
 }

@@ -10,7 +10,8 @@ parameters! {
     /// First in, first out; a packet that does not fit is dropped. The pFabric paper's TCP runs
     /// over 225 KB of it (section 3, scheme i).
     pub struct DropTail: "drop-tail" {
-        /// Room for waiting packets, at each port.
+        /// Room for waiting packets at each port. If it is small, packets are dropped; if it is
+        /// large, all packets may wait longer.
         pub buffer: Bytes = BUFFER,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,

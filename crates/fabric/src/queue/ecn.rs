@@ -10,9 +10,11 @@ parameters! {
     /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the
     /// instantaneous queue, no averaging (RFC 8257 section 3.1; pFabric section 3, scheme ii).
     pub struct Ecn: "ecn" {
-        /// Room for waiting packets, at each port.
+        /// Room for waiting packets at each port. If it is small, packets are dropped; if it is
+        /// large, all packets may wait longer.
         pub buffer: Bytes = BUFFER,
-        /// Waiting bytes above which an arriving packet is marked.
+        /// Waiting bytes above which an arriving packet is marked. If it is low, links may run
+        /// empty; if it is high, all packets wait longer.
         pub threshold: Bytes = THRESHOLD,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,

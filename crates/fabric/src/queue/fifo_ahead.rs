@@ -15,7 +15,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub struct FifoAhead {
     pub(super) capacity: Capacity,
-    /// Waiting bytes above which an arriving packet is marked.
+    /// Waiting bytes above which an arriving packet is marked. If it is low, links may run empty;
+    /// if it is high, all packets wait longer.
     pub(super) threshold: u32,
 }
 

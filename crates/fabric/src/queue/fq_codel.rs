@@ -22,9 +22,9 @@ parameters! {
         pub law: ControlLaw [flatten],
         /// Whether a packet whose transport understands ECN is marked instead of dropped by CoDel.
         pub ecn: bool = true,
-        /// Queues that flows are spread over; those of one queue are a single flow.
+        /// Number of queues. Flows in the same queue are treated as one flow.
         pub flows: u32 [1..=MOST_FLOWS] = 1024,
-        /// What a flow may send more in each round: 256 B to 1 GB.
+        /// Bytes that a flow may send in each round, 256 B to 1 GB.
         pub quantum: Bytes = Bytes(1_514),
         /// Room for waiting packets of all flows, at each port: 10,240 packets.
         pub buffer: Bytes = Bytes(15_360_000),

@@ -13,11 +13,13 @@ parameters! {
     /// more than the threshold waits at the port, at whatever level (PIAS, NSDI 2015: strict
     /// priorities and marks per port, as commodity switches have them).
     pub struct Levels: "levels" {
-        /// How many levels; higher numbers all wait at the last.
+        /// Number of levels. Packets with higher numbers wait at the last one.
         pub levels: u32 = 8,
-        /// Room for waiting packets, at each port.
+        /// Room for waiting packets at each port. If it is small, packets are dropped; if it is
+        /// large, all packets may wait longer.
         pub buffer: Bytes = BUFFER,
-        /// Waiting bytes above which an arriving packet is marked.
+        /// Waiting bytes above which an arriving packet is marked. If it is low, links may run
+        /// empty; if it is high, all packets wait longer.
         pub threshold: Bytes = THRESHOLD,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,

@@ -9,13 +9,13 @@ parameters! {
     /// Sends the packet of the highest priority first (the lowest number); when the buffer is full,
     /// drops the packets of the lowest priority (pFabric section 2.2).
     pub struct PFabric: "pfabric" {
-        /// Room for waiting packets, at each port: one bandwidth-delay product is enough.
+        /// Room for waiting packets at each port: one bandwidth-delay product is enough.
         pub buffer: Bytes = Bytes(22_500),
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
-        /// Which of several packets of equal priority is meant.
+        /// Which of several packets of equal priority is chosen.
         pub ties: Ties = Ties::Random,
-        /// Which packet of the best flow goes first.
+        /// Which packet of the most urgent flow goes first.
         pub dequeue: Dequeue = Dequeue::Best,
     }
 }
@@ -27,7 +27,7 @@ impl Check for PFabric {
 }
 
 choices! {
-    /// Which of several packets of equal priority is meant.
+    /// Which of several packets of equal priority is chosen.
     pub enum Ties: "way to break ties" {
         /// Any of them, all equally likely: the paper's text.
         Random = "random",
@@ -37,7 +37,7 @@ choices! {
 }
 
 choices! {
-    /// Which packet of the best flow goes first.
+    /// Which packet of the most urgent flow goes first.
     pub enum Dequeue: "way to dequeue" {
         /// The packet of the highest priority itself: the paper's text.
         Best = "best",

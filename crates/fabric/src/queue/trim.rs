@@ -21,9 +21,11 @@ parameters! {
     /// less than some first windows drops headers, which NDP does not bear. Not modelled: a header
     /// that does not fit is dropped, not returned to its sender.
     pub struct Trim: "trim" {
-        /// Room for waiting data, at each port: eight packets (section 3.1).
+        /// Room for waiting data at each port: eight packets (section 3.1). Less trims more; more
+        /// lets packets wait longer.
         pub buffer: Bytes = Bytes(12_000),
-        /// Room for headers, ACKs and other packets without payload: as much again.
+        /// Room for headers, ACKs and other packets without payload: the same again. If it is full,
+        /// headers are lost and wait for a time-out.
         pub headers: Bytes = Bytes(12_000),
         /// Whether the buffer for data counts bytes or packets.
         pub counting: Counting = Counting::Packets,

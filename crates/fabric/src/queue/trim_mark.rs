@@ -26,12 +26,13 @@ parameters! {
         /// Room for headers. By default twice the room for data; what does not fit is dropped and
         /// waits for a time-out.
         pub headers: Option<Bytes> = None,
-        /// Up to so much data left behind nothing is marked. By default 0.2 bandwidth-delay products.
+        /// Data left behind up to which nothing is marked. By default 0.2 bandwidth-delay products.
         pub mark_from: Option<Bytes> = None,
-        /// Above so much everything is. By default 0.8 bandwidth-delay products.
+        /// Data left behind above which everything is marked. By default 0.8 bandwidth-delay
+        /// products.
         pub mark_all: Option<Bytes> = None,
-        /// Whether ports that lead to hosts mark. Where receivers give credit they should not: what
-        /// waits there is what was asked for.
+        /// Whether ports that lead to hosts mark. They should not if receivers give credit, because
+        /// receivers asked for the data that waits there.
         pub marks_to_hosts: bool = true,
         /// Whether payloads are trimmed; otherwise packets are dropped.
         pub trims: bool = true,

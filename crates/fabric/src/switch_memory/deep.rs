@@ -10,11 +10,11 @@ parameters! {
     /// at 100, which is 40 ms at each speed. The chip's own small memory in front is not modelled,
     /// nor is the cap on packets.
     pub struct Deep: "deep" {
-        /// The memory of each switch.
+        /// Memory of each switch.
         pub size: Bytes,
-        /// The most that may wait at a port.
+        /// Maximum that may wait at a port.
         pub cap: Depth = Depth::Time(Span::from_ms(40)),
-        /// A packet takes whole cells of this size.
+        /// Size of a memory cell. A packet occupies whole cells.
         pub cell: Bytes = Bytes(1),
     }
 }

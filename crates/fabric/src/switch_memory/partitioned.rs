@@ -8,9 +8,9 @@ parameters! {
     /// The memory of a switch, cut into a part of the same size for each port: complete
     /// partitioning (Kamoun and Kleinrock, 1980). A busy port cannot use what an idle one leaves.
     pub struct Partitioned: "static" {
-        /// The memory of each switch.
+        /// Memory of each switch.
         pub size: Bytes,
-        /// A packet takes whole cells of this size.
+        /// Size of a memory cell. A packet occupies whole cells.
         pub cell: Bytes = Bytes(1),
     }
 }

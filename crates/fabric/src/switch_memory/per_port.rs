@@ -8,9 +8,10 @@ parameters! {
     /// A buffer of this size at each port of a switch, which no other port can use, whatever the
     /// discipline: memory of the port's own.
     pub struct PerPort: "per-port" {
-        /// Room for waiting packets, at each port.
+        /// Room for waiting packets at each port. If it is small, packets are dropped; if it is
+        /// large, all packets may wait longer.
         pub size: Depth,
-        /// A packet takes whole cells of this size.
+        /// Size of a memory cell. A packet occupies whole cells.
         pub cell: Bytes = Bytes(1),
     }
 }

@@ -9,13 +9,14 @@ parameters! {
     /// with dynamic thresholds. A queue fills its reserve first; the threshold holds for what it
     /// has beyond that, and looks at the shared part alone.
     pub struct Reserved: "reserved" {
-        /// The memory of each switch, reserves included.
+        /// Memory of each switch, including reserves.
         pub size: Bytes,
-        /// What each port has for itself: by default two full packets.
+        /// Reserved memory per port. By default two full packets.
         pub reserve: Bytes = Bytes(3_000),
-        /// The threshold over the free part of what is shared; "none": no threshold.
+        /// Threshold of a port, as a multiple of the free shared memory. With "none" there is no
+        /// threshold.
         pub alpha: Option<f64> = Some(1.0),
-        /// A packet takes whole cells of this size.
+        /// Size of a memory cell. A packet occupies whole cells.
         pub cell: Bytes = Bytes(1),
     }
 }

@@ -10,12 +10,13 @@ parameters! {
     /// alpha times the memory that is free. S queues that always want more so hold alpha B /
     /// (1 + alpha S) each, and the rest stays free for other ports.
     pub struct Shared: "shared" {
-        /// The memory of each switch.
+        /// Memory of each switch.
         pub size: Bytes,
-        /// The threshold over the free memory; "none": no threshold, each packet takes what is
-        /// left (complete sharing).
+        /// Threshold of a port, as a multiple of the free memory. A small one protects idle ports;
+        /// a large one lets a busy port take more. With "none" there is no threshold (complete
+        /// sharing).
         pub alpha: Option<f64> = Some(1.0),
-        /// A packet takes whole cells of this size.
+        /// Size of a memory cell. A packet occupies whole cells.
         pub cell: Bytes = Bytes(1),
     }
 }

@@ -13,7 +13,7 @@ pub struct MemoryPlan {
     pub shared: u64,
     /// How long a queue may be over what of these is free; nothing: as long as something is.
     pub alpha: Option<f64>,
-    /// A packet takes whole cells of this size.
+    /// Size of a memory cell. A packet occupies whole cells.
     pub cell: Bytes,
     /// What holds for the queue of each port.
     pub queues: Vec<Quota>,

@@ -11,15 +11,15 @@ parameters! {
     /// *Introducing data center fabric*, 2014). The defaults are 8 pods of 16 racks of 16 hosts at
     /// 10 Gb/s, with half the bandwidth above the racks and half of that above the pods.
     pub struct Clos: "clos" {
-        /// How many pods.
+        /// Number of pods.
         pub pods: u32 [1..=MAX_PORTS as u32] = 8,
-        /// Racks a pod, each with one switch.
+        /// Racks per pod, each with one switch.
         pub racks: u32 [1..=MAX_PORTS as u32] = 16,
-        /// Hosts a rack.
+        /// Hosts per rack.
         pub hosts: u32 [1..=MAX_PORTS as u32] = 16,
-        /// How many planes: fabric switches a pod.
+        /// Number of planes, which is the number of fabric switches per pod.
         pub planes: u32 [1..=MAX_WAYS as u32] = 2,
-        /// Spine switches a plane.
+        /// Spine switches per plane.
         pub spines: u32 [1..=MAX_WAYS as u32] = 8,
         /// Speed of the hosts' links.
         pub rate: Rate = Rate::gbps(10),
@@ -27,7 +27,7 @@ parameters! {
         pub uplink_rate: Rate = Rate::gbps(40),
         /// Speed of the links between fabric switches and spines.
         pub spine_rate: Rate = Rate::gbps(40),
-        /// Propagation on each link.
+        /// Propagation delay of each link.
         pub delay: Span = Span::from_ns(200),
     }
 }
@@ -39,10 +39,14 @@ impl Check for Clos {
         };
         let ports = MAX_PORTS as u32;
         if self.hosts + self.planes > ports {
-            return refuse("hosts", self.hosts, &format!("at most {ports} ports a rack's switch"));
+            return refuse("hosts", self.hosts, &format!("at most {ports} ports per rack switch"));
         }
         if self.racks + self.spines > ports {
-            return refuse("racks", self.racks, &format!("at most {ports} ports a fabric switch"));
+            return refuse(
+                "racks",
+                self.racks,
+                &format!("at most {ports} ports per fabric switch"),
+            );
         }
         let hosts = u64::from(self.pods) * u64::from(self.racks) * u64::from(self.hosts);
         if !(2..=MAX_HOSTS as u64).contains(&hosts) {

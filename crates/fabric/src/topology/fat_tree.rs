@@ -9,11 +9,11 @@ parameters! {
     /// k = 6 is the pFabric paper's: 54 hosts and 45 six-port switches, 10 Gb/s throughout. The
     /// default delay makes its round trip 12 us for one full packet over 6 hops and its ACK.
     pub struct FatTree: "fat-tree" {
-        /// Ports a switch, an even number.
+        /// Ports per switch, an even number.
         pub k: u32 [2..=64] = 6,
         /// Speed of every link.
         pub rate: Rate = Rate::gbps(10),
-        /// Propagation on each link.
+        /// Propagation delay of each link.
         pub delay: Span = Span::from_ps(384_000),
     }
 }

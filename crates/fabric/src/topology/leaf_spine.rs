@@ -10,11 +10,11 @@ parameters! {
     /// parallel uplinks. The defaults are the fabric of the pFabric follow-ups: 9 racks of 16
     /// hosts at 10 Gb/s under 4 spines at 40 Gb/s.
     pub struct LeafSpine: "leaf-spine" {
-        /// How many racks, each with one leaf switch.
+        /// Number of racks, each with one leaf switch.
         pub racks: u32 [1..=MAX_PORTS as u32] = 9,
-        /// Hosts a rack.
+        /// Hosts per rack.
         pub hosts: u32 [1..=MAX_PORTS as u32] = 16,
-        /// How many spine switches.
+        /// Number of spine switches.
         pub spines: u32 [1..=MAX_WAYS as u32] = 4,
         /// Parallel uplinks from each leaf to each spine.
         pub uplinks: u32 [1..=MAX_WAYS as u32] = 1,
@@ -22,11 +22,11 @@ parameters! {
         pub rate: Rate = Rate::gbps(10),
         /// Speed of the uplinks.
         pub uplink_rate: Rate = Rate::gbps(40),
-        /// Propagation on each link.
+        /// Propagation delay of each link.
         pub delay: Span = Span::from_ns(200),
-        /// Added to the propagation of the hosts' links: time in the hosts themselves.
+        /// Time in the hosts, added to the delay of their links.
         pub host_delay: Span = Span::ZERO,
-        /// Each host's link is longer by up to so much, at random: round trips then differ.
+        /// Largest random addition to the delay of each host's link, so that round trips differ.
         pub delay_spread: Span = Span::ZERO,
         /// How many millionths the clock of each host's link may be off, either way, at random
         /// (IEEE 802.3 allows 100). With none all links tick alike, which no real ones do: packets
@@ -47,7 +47,7 @@ impl Check for LeafSpine {
             return refuse("racks", self.racks, format!("at most {ports} ports a spine"));
         }
         if hosts + spines * uplinks > ports {
-            return refuse("hosts", self.hosts, format!("at most {ports} ports a leaf"));
+            return refuse("hosts", self.hosts, format!("at most {ports} ports per leaf"));
         }
         if spines * uplinks > MAX_WAYS as u64 {
             return refuse("spines", self.spines, format!("at most {MAX_WAYS} uplinks a leaf"));

@@ -9,15 +9,15 @@ parameters! {
     /// One switch with all hosts on it. An uplink of another rate can take the place of the
     /// last host's link: the big-buffers paper's 20 servers behind one 40 Gb/s uplink.
     pub struct SingleSwitch: "single-switch" {
-        /// How many hosts.
+        /// Number of hosts.
         pub hosts: u32 [2..=MAX_PORTS as u32] = 16,
         /// Speed of each host's link.
         pub rate: Rate = Rate::gbps(10),
-        /// Propagation on each link.
+        /// Propagation delay of each link.
         pub delay: Span = Span::from_ns(383),
-        /// Speed of the last host's link, where it differs.
+        /// Speed of the last host's link, if it differs.
         pub uplink: Option<Rate> = None,
-        /// Each host's link is longer by up to so much, at random: round trips then differ.
+        /// Largest random addition to the delay of each host's link, so that round trips differ.
         pub delay_spread: Span = Span::ZERO,
         /// How many millionths the clock of each host's link may be off, either way, at random
         /// (IEEE 802.3 allows 100). With none all links tick alike, which no real ones do: packets

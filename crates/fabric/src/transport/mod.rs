@@ -45,7 +45,7 @@ use sojourn_core::{CodeFailed, Rate, Span, Streams, Time, variants};
 macro_rules! transports {
     ($($variant:ident($params:ty),)+) => {
         variants! {
-            /// What the ends of a flow do.
+            /// Transport of the flows.
             pub enum TransportKind: "transport" { $($variant($params),)+ }
         }
 
@@ -246,7 +246,7 @@ fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
 pub struct Setup {
     /// All flows that will ever start.
     pub flows: std::sync::Arc<[Flow]>,
-    /// How flows are cut into packets.
+    /// Sizes of packets.
     pub packets: Packets,
     /// The priority of data packets.
     pub priority: Priority,

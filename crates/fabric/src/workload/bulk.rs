@@ -15,15 +15,17 @@ parameters! {
     /// that each sender knows to have arrived, none missing before them: those of an
     /// acknowledgement count when it comes (big buffers, figures 1 and 2).
     pub struct Bulk: "bulk" {
-        /// Which hosts send to which.
+        /// Pairs of hosts that send.
         pub pattern: Pattern = Pattern::ToLast,
-        /// How many flows each sender has at once.
+        /// Number of simultaneous flows per sender.
         pub parallel: NonZeroU32 = NonZeroU32::MIN,
-        /// The first and the last flow start within so long.
+        /// Time within which all flows start, at random. With 0 all start together, and lose whole
+        /// windows at first.
         pub start_spread: Span = Span::from_ms(100),
-        /// How long after the start the window begins.
+        /// Time before the measuring window. If it is too short, the window contains the start.
         pub warm_up: Span = Span::from_s(1),
-        /// For how long the flows are measured.
+        /// Length of the measuring window. It has to be at least ten of the longest time-outs, or
+        /// `show` prints no fairness.
         pub window: Span = Span::from_s(1),
     }
 }

@@ -24,7 +24,7 @@ trait Draw {
 parameters! {
     /// One time for all flows.
     pub struct Constant: "constant" {
-        /// How long a flow may take.
+        /// Time that a flow may take.
         pub after: Span,
     }
 }
@@ -47,8 +47,8 @@ parameters! {
     pub struct Exponential: "exponential" {
         /// The mean before the floor.
         pub mean: Span,
-        /// No flow may take less than this: with a floor below what an empty fabric needs, some
-        /// deadlines cannot be met by any scheme.
+        /// Shortest deadline. If it is below the time in an empty fabric, no scheme can meet some
+        /// deadlines.
         pub floor: Span = Span::ZERO,
     }
 }
@@ -79,9 +79,9 @@ impl Draw for Exponential {
 parameters! {
     /// Times spread evenly between two.
     pub struct Uniform: "uniform" {
-        /// The least that a flow may take.
+        /// Shortest deadline.
         pub least: Span,
-        /// The most that a flow may take.
+        /// Longest deadline.
         pub most: Span,
     }
 }
@@ -160,15 +160,16 @@ parameters! {
     /// What is asked for the flows of a workload, whatever its kind; for a query,
     /// or another job of several messages, as a whole.
     pub struct FlowTerms: "terms" {
-        /// How long each flow may take, from its arrival on. A flow that comes with a deadline of
-        /// its own keeps it, and one that never ends has none.
+        /// Time that each flow may take after its arrival. A flow with its own deadline keeps it,
+        /// and a flow that never ends has none.
         pub deadline: Option<Deadline> = None,
-        /// Share of the flows that get a deadline, by chance.
+        /// Share of the flows that get a deadline, chosen at random.
         pub deadline_share: f64 [0.0..=1.0] = 1.0,
-        /// Flows larger than this get none.
+        /// Largest flow that gets a deadline.
         pub deadline_upto: Option<Bytes> = None,
-        /// How the flows fall into traffic classes, by chance: [1, 4] puts one in five into class
-        /// 0, the others into class 1. Empty: all into class 0, unless they come with one.
+        /// Weights of the traffic classes, to which flows are assigned at random: with [1, 4] one
+        /// in five is in class 0, the others are in class 1. If empty, all flows are in class 0,
+        /// unless they have their own class.
         pub classes: Vec<f64> = Vec::new(),
     }
 }
@@ -203,7 +204,7 @@ impl FlowTerms {
         let stray = about.into_iter().find_map(|key| table.get(key).map(|value| (key, value)));
         match stray.filter(|_| table.get("deadline").is_none()) {
             Some((key, value)) => {
-                let expected = "a deadline beside it, which is for some of the flows then";
+                let expected = "deadline as well: this is the share of flows that get one";
                 Err(Refusal::value(value, expected).under(key))
             }
             None => FlowTerms::read_table(table),

@@ -17,16 +17,17 @@ parameters! {
     /// (`workload.kind = "csv"`). A run keeps all tables in its directory, under `flows`, and its study names
     /// them as `drawn`: repeated, it reads them and runs no code.
     pub struct Function: "python" {
-        /// The Python file, seen from the study's own place.
+        /// The Python file, relative to the study.
         pub file: FileName,
-        /// The function in it.
+        /// Name of the function.
         pub function: String,
         /// Further arguments of the function, by name, such as `{ load = 0.6 }`; each can be swept, as
         /// `workload.set.load`.
         pub set: Table = Table::default(),
-        /// The SHA-256 that the file has to have.
+        /// Required SHA-256 of the file.
         pub sha256: Option<String>,
-        /// A folder of tables that were drawn before, which are read in place of a call.
+        /// A folder with the tables of an earlier run, which are read instead of calling the
+        /// function.
         pub drawn: Option<String>,
     }
 }

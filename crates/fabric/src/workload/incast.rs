@@ -12,11 +12,11 @@ parameters! {
     /// Rounds of synchronised answers: in each round, one host chosen at random is sent a flow by
     /// each of `fan_in` others, also chosen at random, all at once.
     pub struct Incast: "incast" {
-        /// How many hosts answer at once.
+        /// Number of hosts that answer at once.
         pub fan_in: NonZeroU32 = NonZeroU32::new(8).expect("above zero"),
         /// Size of each answer.
         pub size: Bytes = Bytes(64_000),
-        /// How many rounds.
+        /// Number of rounds.
         pub rounds: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
         /// Time from one round to the next.
         pub every: Span = Span::from_ms(1),

@@ -76,7 +76,7 @@ variants! {
 pub struct WorkloadContext<'a> {
     /// The fabric.
     pub graph: &'a Graph,
-    /// How flows are cut into packets.
+    /// Sizes of packets.
     pub packets: &'a Packets,
     /// Finds tables that were drawn.
     pub tables: Tables<'a>,

@@ -12,10 +12,10 @@ parameters! {
     pub struct Permutation: "permutation" {
         /// Size of each flow.
         pub size: Bytes = Bytes(10_000_000),
-        /// How many flows each host sends to its partner at once.
+        /// Number of simultaneous flows from each host to its partner.
         pub parallel: NonZeroU32 = NonZeroU32::MIN,
-        /// Each host sends to the one so many further, in a circle (a stride: Hedera, NSDI 2010);
-        /// without it to one by chance.
+        /// Each host sends to the host this many further on, in a circle (a stride: Hedera, NSDI
+        /// 2010). Without it each sends to a random host.
         pub stride: Option<NonZeroU32> = None,
     }
 }

@@ -16,21 +16,21 @@ parameters! {
     /// Flows between hosts chosen at random, arriving as one Poisson process; each ordered pair of
     /// hosts so has its own Poisson process (pFabric section 3).
     pub struct Poisson: "poisson" {
-        /// How many flows arrive.
+        /// Number of flows.
         pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("above zero"),
-        /// Where sizes come from: a known table's name, or a file with one.
+        /// Table of sizes: the name of a known table, or a file.
         pub sizes: NameOrFile = NameOrFile("websearch".into()),
-        /// How the table is read; by default as its publisher does.
+        /// How sizes between two rows of the table are drawn. By default as its publisher does.
         pub reading: Option<Reading> = None,
         /// Share of the links of `load_of` that arriving bytes take, above 0 and at most 100. Near 0 flows
         /// hardly meet. From 1 on queues grow for as long as flows arrive: there is no steady state, results
         /// depend on the number of flows, and no interval is given.
         pub load: f64,
-        /// Of which links that is the load.
+        /// The links to which `load` refers.
         pub load_of: LoadOf = LoadOf::Servers,
-        /// Between which hosts flows go.
+        /// Pairs of hosts between which flows go.
         pub pairs: Pairs = Pairs::Any,
-        /// Which bytes the load counts.
+        /// Bytes that `load` counts.
         pub load_counts: LoadCounts = LoadCounts::Wire,
     }
 }
@@ -47,7 +47,7 @@ choices! {
 }
 
 choices! {
-    /// Between which hosts flows go.
+    /// Pairs of hosts between which flows go.
     pub enum Pairs: "choice of pairs" {
         /// From any host to any other, all evenly.
         Any = "any",

@@ -15,30 +15,31 @@ parameters! {
     /// which counts from the moment its query was asked; requests have no rows. Not
     /// modelled: what answers cost the servers and the client, beyond the time to think.
     pub struct Queries: "query" {
-        /// How many queries are asked in all.
+        /// Total number of queries.
         pub queries: NonZeroU32 = NonZeroU32::new(1_000).expect("above zero"),
-        /// How many servers a query asks. Of a list, each number is that of as many queries, in
-        /// random order.
+        /// Number of servers that a query asks. With a list, each number applies to the same number
+        /// of queries, in random order.
         pub fan_in: FanIn = FanIn(vec![8]),
-        /// How many hosts ask, the first ones; all of them by default. All answer.
+        /// Number of hosts that ask, which are the first ones; by default all hosts. All hosts
+        /// answer.
         pub clients: Option<NonZeroU32> = None,
-        /// How often each client asks, on average (HOTI 2013: about 10 times a second).
+        /// Mean rate of queries per client (HOTI 2013: about 10 per second).
         pub rate: Frequency = Frequency::new(10.0).expect("above zero"),
         /// When clients ask.
         pub arrivals: When = When::Poisson,
-        /// With `periodic`: how late each query may be, at random.
+        /// With `periodic`: the longest random delay of a query.
         pub jitter: Span = Span::ZERO,
-        /// Which servers a client asks.
+        /// How a client chooses servers.
         pub servers: Servers = Servers::Random,
-        /// How large the answers are.
+        /// Size of the answers.
         pub size: Bytes = Bytes(1_000_000),
-        /// What that is the size of.
+        /// Whether `size` is that of one answer or of all answers together.
         pub size_of: SizeOf = SizeOf::Query,
         /// Size of each request.
         pub request: Bytes = Bytes(100),
-        /// How long a server thinks, at least.
+        /// Shortest time between a request and its answer at the server.
         pub think: Span = Span::ZERO,
-        /// How much longer a server may think, at random.
+        /// Largest random addition to that time.
         pub think_spread: Span = Span::ZERO,
     }
 }
@@ -54,7 +55,7 @@ choices! {
 }
 
 choices! {
-    /// Which servers a client asks.
+    /// How a client chooses servers.
     pub enum Servers: "choice of servers" {
         /// Others for each query, by chance.
         Random = "random",
@@ -132,7 +133,7 @@ impl Check for Queries {
             SizeOf::Response => 1,
         };
         if self.size.0 < least {
-            let expected = format!("at least \"{}\", a byte an answer", Bytes(least));
+            let expected = format!("at least \"{}\", one byte per answer", Bytes(least));
             return refuse("size", self.size.write(), expected);
         }
         let (jitter, thought) = (self.jitter, self.think.saturating_add(self.think_spread));

@@ -11,9 +11,9 @@ parameters! {
     /// "csv"`). From Python, `sojourn.run(study, flows=...)` takes a table of pandas, Arrow or NumPy. A run
     /// keeps the table in its directory, under `flows`, and its study names it by its SHA-256.
     pub struct Table: "table" {
-        /// The file, seen from the study's own place.
+        /// The file, relative to the study.
         pub file: FileName,
-        /// The SHA-256 that the file has to have.
+        /// Required SHA-256 of the file.
         pub sha256: Option<String>,
     }
 }

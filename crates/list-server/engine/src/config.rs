@@ -14,20 +14,19 @@ use sojourn_smtp::client::Tls;
 parameters! {
     /// A list server.
     pub struct Config: "mail" {
-        /// The name it gives itself in EHLO: a domain, or an address literal such as
-        /// `[192.0.2.1]`.
+        /// Name of the server in EHLO: a domain, or an address literal such as `[192.0.2.1]`.
         pub hello: String,
         /// How a message's recipients are split into envelopes.
         pub split: SplitKind = SplitKind::ByDestination(defaults::<split::ByDestination>()),
-        /// In what order they are served.
+        /// Order in which recipients are served.
         pub order: OrderKind = OrderKind::PastDelay(defaults::<order::PastDelay>()),
         /// How long to wait at each step of a session.
         pub timeouts: TimeoutsKind = TimeoutsKind::Passes(defaults::<timeouts::Passes>()),
-        /// When what is done is written to stable storage.
+        /// When results are written to stable storage.
         pub checkpoint: CheckpointKind = CheckpointKind::Group(defaults::<checkpoint::Group>()),
-        /// When to try again.
+        /// When a failed delivery is tried again.
         pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
-        /// How many sessions may be open.
+        /// Limits on open sessions.
         pub limits: Limits = defaults::<Limits>(),
         /// Domains, mail hosts and providers with separate limits.
         pub domain: Vec<DomainLimits> = Vec::new(),
@@ -35,10 +34,10 @@ parameters! {
         /// `list-bounces+user=domain@host`. Each of their recipients gets a separate transaction.
         /// This is for lists whose bounces another program reads; those at home have tokens.
         pub verp: Vec<Address> = Vec::new(),
-        /// Whether sessions turn to TLS.
+        /// Whether sessions use TLS.
         pub tls: Tls = Tls::Opportunistic,
-        /// How long a message is tried; then it goes back (RFC 5321 section 4.5.4.1: 4 to 5 days;
-        /// the paper's "Futures" would have 24 hours).
+        /// Time after which an undelivered message is returned (RFC 5321 section 4.5.4.1: 4 to 5
+        /// days; the paper's "Futures" proposes 24 hours).
         pub lifetime: Span = Span::from_s(5 * 86_400),
     }
 }

@@ -25,18 +25,18 @@ parameters! {
     /// A list server: messages to the subscribers of a list, delivery by delivery. The engine is the
     /// one that `sojourn mail` runs on real sockets; the internet around it is simulated.
     pub struct MailCase: "mail" {
-        /// The internet that it sends to.
+        /// The internet to which the server sends.
         pub internet: Internet,
-        /// The list.
+        /// The list and its messages.
         pub list: List,
-        /// What the server decides.
+        /// Policies of the server.
         pub policy: Policy = Policy::default(),
-        /// Its machine.
+        /// The server's machine.
         pub machine: Machine = defaults(),
-        /// What is taken away, to see by how much it holds delivery back.
+        /// A cause of delay to remove, in order to measure its effect.
         pub without: Cause = Cause::Nothing,
-        /// How often it is counted, for a time series, what was delivered since and what was not; by
-        /// default never.
+        /// Interval at which deliveries and failures are counted for a time series. By default they
+        /// are not counted.
         pub sample: Option<Span> = None,
     }
 }
@@ -45,19 +45,19 @@ parameters! {
 const SHORTEST_SAMPLE: Span = Span::from_s(60);
 
 parameters! {
-    /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once,
+    /// A list and its messages. Each message goes to all subscribers, in an order drawn once,
     /// unless a file lists the messages.
     pub struct List: "list" {
-        /// How many messages have rows.
+        /// Number of messages with rows.
         pub messages: NonZeroU32 = NonZeroU32::new(100).expect("above zero"),
-        /// How many come before them.
+        /// Number of messages before them, which have no rows.
         pub warmup: u32 = 0,
-        /// When they come.
+        /// When messages arrive.
         pub arrivals: Arrivals,
-        /// How large a message is.
+        /// Size of a message.
         pub size: Bytes = Bytes(3000),
-        /// How long deliveries are waited for after the last message; what is not delivered then has
-        /// no end.
+        /// Longest time that a run continues after the last message. Later deliveries count as
+        /// unfinished.
         pub drain: Span = Span::from_s(86_400),
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum SetupError {
     /// A port cannot be listened at.
     Bind {
-        /// The address and port.
+        /// Address and port.
         address: SocketAddr,
         /// What the system says.
         error: std::io::Error,

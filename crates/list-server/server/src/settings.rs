@@ -35,26 +35,25 @@ pub(crate) fn host_name() -> String {
 }
 
 parameters! {
-    /// How a list server reaches the world.
+    /// Network settings of a list server.
     pub struct Network: "network" {
-        /// The port on which hosts take mail.
+        /// Port on which hosts accept mail.
         pub port: u16 = 25,
-        /// The name servers that are asked; those of the system (resolv.conf) when there are none.
+        /// Name servers. By default those of the system (resolv.conf).
         pub resolvers: Vec<SocketAddr> = Vec::new(),
-        /// How long a name server has to answer one question; it is asked again meanwhile.
+        /// Time-out of one question to a name server, which is asked again meanwhile.
         pub question: Span = Span::from_s(5),
-        /// The addresses of this machine that connections come from, in turn, for each family those
-        /// that belong to it; the system's choice for a family without any.
+        /// Source addresses of connections, used in turn for their address family. By default the
+        /// system chooses.
         pub sources: Vec<IpAddr> = Vec::new(),
-        /// Whether mail of a server that takes mail goes to loopback addresses, of literals and where
-        /// name servers lead there: to other servers of its machine. To itself it never goes.
+        /// Whether a server that accepts mail may deliver to loopback addresses, so to other
+        /// servers of its machine. It never delivers to itself.
         pub loopback: bool = false,
-        /// The address families that are used.
+        /// Address families to use.
         pub families: Families = Families::Both,
-        /// A file of certificates (PEM) that are trusted where TLS is required; those of the system
-        /// when there is none.
+        /// File of trusted certificates (PEM) for required TLS. By default those of the system.
         pub roots: Option<String>,
-        /// How long transactions under way may take to end when the server is stopped.
+        /// Time in which open transactions may end when the server is stopped.
         pub grace: Span = Span::from_s(10),
     }
 }

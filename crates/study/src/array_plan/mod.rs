@@ -27,17 +27,18 @@ parameters! {
     /// from each `offer`, or are the cases of the study around it: lists of disks and layouts under
     /// `sweep`.
     pub struct Wanted: "plan" {
-        /// What to meet: the mean or a percentile of the sojourn times of all requests. With `<=`
-        /// the limit itself is good enough.
+        /// Target: a limit for the mean or a percentile of the response times of all requests. With
+        /// `<=` the limit itself meets the target.
         pub target: Target,
-        /// How much it has to hold, redundancy not counted.
+        /// Capacity that the array needs, without redundancy.
         pub capacity: Option<Bytes> = None,
-        /// What each disk costs and holds, in the order of `sweep.disk`; one where it is not swept.
-        /// A plan with `offer` has no such list.
+        /// Price and capacity of each disk, in the order of `sweep.disk`, or of the only disk. A
+        /// plan with `offer` has no such list.
         pub disks: Vec<PricedDisk> = Vec::new(),
         /// The disks on offer: a table `[[plan.offer]]` for each.
         pub offer: Offers = Offers::default(),
-        /// How often a candidate is simulated, at most, to tell whether it meets the target.
+        /// Maximum replications of a candidate. With too few, candidates near the target stay
+        /// unclear.
         pub replications: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero"),
     }
 }

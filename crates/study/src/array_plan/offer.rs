@@ -16,7 +16,7 @@ parameters! {
     pub struct PricedDisk: "priced-disk" {
         /// The price of one disk, in any currency.
         pub price: f64,
-        /// How much one disk holds. It is needed where the plan has a `capacity`.
+        /// Capacity of one disk. It is required if the plan has a `capacity`.
         pub capacity: Option<Bytes> = None,
     }
 }
@@ -25,8 +25,8 @@ nested!(PricedDisk);
 parameters! {
     /// A disk on offer, `[[plan.offer]]`: each of its counts in each of its layouts is a candidate.
     pub struct Offer: "offer" {
-        /// What tables and pictures call the disk. Without a name it is the name of the device, its kind, or
-        /// the name of the file with its service times.
+        /// Name of the disk in tables and pictures. The default is the name of the device, its
+        /// kind, or the name of the file with its service times.
         pub name: Option<Name> = None,
         /// The device. An offer without one has the study's `disk`.
         pub disk: Option<Disk> = None,

@@ -125,7 +125,7 @@ def _verdict(
         word = words.worse if outcome is Outcome.BETTER else words.better
         said += f"; {word} in {', '.join(by_size)}, which may be chance"
     if any(finding.difference.ci95 is None for finding in named):
-        said += "; by how much in the long run, these runs do not tell"
+        said += "; too short to estimate by how much in the long run"
     unfinished = [side.unfinished for side in (whole.a, whole.b)]
     if unfinished[0] != unfinished[1]:
         winner = {Outcome.BETTER: 1, Outcome.WORSE: 0}.get(outcome)

@@ -10,12 +10,12 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Learn a disk from a run that measured it.")
 @click.argument("run", type=options.PATH)
-@options.out("Where to write the model.  [default: RUN-fitted]")
+@options.out("Folder of the model.  [default: RUN-fitted]")
 @options.asked_percentiles
 @click.option(
     "--picture",
     type=options.PATH,
-    help="Draw distributions: PNG, SVG or PDF.",
+    help="Draw the distributions into a PNG, SVG or PDF file.",
 )
 @output.quiet
 @output.as_json
@@ -29,14 +29,19 @@ def fit(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Learn a device from a RUN that measured it, and lay its predictions beside the RUN.
+    """Learn a device from a RUN that measured it, and compare its predictions with the RUN.
 
-    The lightest load gives the services, the heaviest how many are served at once and how much
-    they slow each other. Writes a study with the device in it, and its simulation.
+    The lightest load gives the service times. The heaviest load gives the number of requests
+    served at once, and how much they slow each other. The command writes a study with the device,
+    and simulates it.
 
-    A device is accepted if the 95 % intervals of how far its mean and 95th percentile are off lie
-    within 15 % at every load, and refused if one lies outside. Otherwise too few requests were
-    measured to tell, and the command says how many it takes. Exit code 1 unless it is accepted.
+    A device is accepted if the 95 % intervals of the errors of its mean and 95th percentile lie
+    within 15 % at every load, and refused if one lies outside. Otherwise there were too few
+    requests, and the command says how many are enough. Exit code 1 unless the device is accepted.
+
+    \b
+    Example:
+      sojourn array fit out/measured -o out/fitted --picture out/fit.png
     """
     from sojourn._internal.errors import InputError
     from sojourn.fitting import fit as learn

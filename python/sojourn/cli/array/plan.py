@@ -10,10 +10,19 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Find the cheapest array that meets a target.")
 @click.argument("file", type=options.PATH)
-@options.settings("Put a value over the plan's.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Replications at a time.")
-@click.option("--all", "everything", is_flag=True, help="Simulate dearer candidates too.")
-@options.out("Draw prices and times: PNG, SVG, PDF.", "picture")
+@options.settings("Override a value of the plan.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    help="Replications that run at a time.  [default: as many as processors]",
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also simulate candidates that cost more than the first that meets the target.",
+)
+@options.out("Draw prices and times into a PNG, SVG or PDF file.", "picture")
 @output.quiet
 @output.as_json
 @click.pass_context
@@ -30,7 +39,11 @@ def plan(
 ) -> None:
     """Find the cheapest array that meets the target of a plan (a TOML FILE).
 
-    Exit code 1 if none does.
+    Exit code 1 if no array meets it.
+
+    \b
+    Example:
+      sojourn array plan plan.toml --all -o plan.png
     """
     from sojourn._internal.terminal import doing
     from sojourn.execution import studies

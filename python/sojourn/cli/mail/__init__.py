@@ -26,28 +26,16 @@ from sojourn.cli.mail import (
 
 @click.group(cls=output.Commands)
 def mail() -> None:
-    """Deliver list mail for real: fast, durable, polite."""
+    """Deliver mail to lists, read the logs of mail servers, and plan their settings."""
 
 
-for verb in (
-    deliver.deliver,
-    demo.demo,
-    internet.internet,
-    serve.serve,
-    queue.queue,
-    serve.reload,
-    serve.shaping,
-    listing.list_,
-    keys.keys,
-    password.password,
-    spool.spool,
-    stats.stats,
-    batch.batch,
-    watch.watch,
-    late.late,
-    trace.trace,
-    test.test,
-    fit.fit,
-    plan.plan,
-):
-    mail.add_command(verb)
+mail.add_section("Read logs", [stats.stats, batch.batch, watch.watch, late.late, trace.trace])
+mail.add_section("Plan settings", [plan.plan, fit.fit, test.test])
+mail.add_section("Send one message", [deliver.deliver, demo.demo, internet.internet])
+mail.add_section(
+    "Run a list server",
+    [
+        *(serve.serve, serve.reload, serve.shaping, queue.queue, listing.list_),
+        *(keys.keys, password.password, spool.spool),
+    ],
+)

@@ -8,24 +8,30 @@ import click
 from sojourn.cli import log_options, options, output
 
 
-@click.command(short_help="Draw a day of mail, by its log.")
+@click.command(short_help="Draw a day of mail from its log.")
 @log_options.reads
-@click.option("--day", metavar="2026-11-22", help="Which day.  [default: the last of the log]")
+@click.option(
+    "--day", metavar="2026-11-22", help="Day to draw.  [default: the last day of the log]"
+)
 @click.option(
     "--interval",
     type=options.Time("1s", "24h"),
     default="60s",
     show_default=True,
-    help="Over which rates are averaged.",
+    help="Interval over which rates are averaged.",
 )
-@options.out("The picture: a .png, .svg or .pdf.", "picture", default=Path("out", "batch.png"))
+@options.out("Picture, a .png, .svg or .pdf file.", "picture", default=Path("out", "batch.png"))
 @output.quiet
 @output.as_json
 def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **asked: Any) -> None:
-    """Draw a day of mail: how fast it was delivered, and when new messages came.
+    """Draw a day of mail: the rate of delivery, and when new messages arrived.
 
-    The LOG... is a file, packed or not, or - for standard input. --since and --until draw another
-    time than a day.
+    LOG... are files, compressed or not, or - for standard input. --since and --until draw another
+    time than one day.
+
+    \b
+    Example:
+      sojourn mail batch /var/log/mail.log* --day 2026-11-22 -o day.png
     """
     from sojourn._internal.errors import InputError
     from sojourn._internal.terminal import print_lines

@@ -22,22 +22,24 @@ _REASONS = 10
     "--list",
     "subscribers",
     type=options.PATH_OR_DASH,
-    help="Whom to send to: one address a line, or CSV.",
+    help="Subscribers: one address per line, or CSV.",
 )
 @click.option(
     "--suppressed",
     type=options.PATH,
-    help="Whom not to send to: what `sojourn mail list CONFIG export` wrote, or addresses.",
+    help="Addresses to skip: from `sojourn mail list CONFIG export`, or a list of addresses.",
 )
-@click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
+@click.option("--column", help="The CSV's column of addresses.  [default: found by its heading]")
 @click.option(
-    "--sender", help="Where failures are reported.  [default: the message's Sender or From]"
+    "--sender", help="Address for failure reports.  [default: the message's Sender or From]"
 )
-@click.option("--config", type=options.PATH, help="A file of settings (TOML).")
-@options.settings("Put a value over the file's.")
+@click.option("--config", type=options.PATH, help="File of settings (TOML).")
+@options.settings("Override a value of the file.")
 @options.spool
-@click.option("--log", type=options.PATH, help="Write a log as Postfix has it.")
-@click.option("--patience", metavar="TIME", help="Stop after so long; the rest stays in the spool.")
+@click.option("--log", type=options.PATH, help="Write a log in Postfix's format.")
+@click.option(
+    "--patience", metavar="TIME", help="Stop after this time; the rest stays in the spool."
+)
 @output.as_json
 def deliver(
     *,
@@ -53,14 +55,20 @@ def deliver(
     patience: str | None,
     as_json: bool,
 ) -> None:
-    """Send MESSAGE, a file or `-`, to a list of subscribers; without it, go on with the spool.
+    """Send MESSAGE, a file or `-`, to a list of subscribers, or continue with the spool.
 
-    Returns when each recipient has it or never will. Ctrl-C leaves the rest in the spool: the same
-    command with only --spool goes on.
+    The command ends when each recipient has the message or never will. Ctrl-C leaves the rest in
+    the spool; the same command with only --spool continues.
 
-    A row of --list that has no address is refused alone.
+    If a row of --list has no address, only that row is refused.
 
-    The exit code is 0 when all recipients have it, 1 when one has not or a row was refused.
+    Exit code 0 means that all recipients have the message, and 1 that one has not, or that a row
+    was refused.
+
+    \b
+    Examples:
+      sojourn mail deliver message.eml --list subscribers.txt
+      sojourn mail deliver --spool out/mail/spool
     """
     from sojourn._internal.units import PS_PER_S, picoseconds
     from sojourn.mail import delivery
@@ -74,7 +82,7 @@ def deliver(
         said = "--list, --suppressed, --column and --sender belong to a MESSAGE"
         raise click.UsageError(said)
     elif not spool.exists():
-        raise InputError(f"{spool}: no spool there to go on with")
+        raise InputError(f"{spool}: no spool to continue with")
     done = delivery.deliver(
         chosen,
         spool,
@@ -120,7 +128,7 @@ def _left(done: "Delivered") -> str:
         return "interrupted, and nothing is left"
     from sojourn._internal.units import count
 
-    return f"{count(done.left, 'message')} left in the spool; to go on: {done.resume()}"
+    return f"{count(done.left, 'message')} left in the spool; to continue: {done.resume()}"
 
 
 def _say(done: "Delivered") -> None:

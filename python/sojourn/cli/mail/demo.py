@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Send to 2,000 subscribers in a small internet.")
 @click.argument("world", required=False, type=options.PATH)
-@options.settings("Set something in the world, such as drawn.unreachable=0.1.")
+@options.settings("Set a value of the world, such as drawn.unreachable=0.1.")
 @click.option(
-    "--messages", type=click.IntRange(min=1), default=1, show_default=True, help="Sent at once."
+    "--messages",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Messages sent at once.",
 )
 @click.option(
     "--patience",
     metavar="TIME",
     default="120s",
     show_default=True,
-    help="How long those who can be reached are waited for.",
+    help="How long to wait for recipients that can be reached.",
 )
-@click.option("--log", type=options.PATH, help="Write a log as Postfix has it.")
+@click.option("--log", type=options.PATH, help="Write a log in Postfix's format.")
 @output.quiet
 @output.as_json
 def demo(
@@ -41,10 +45,15 @@ def demo(
     log: Path | None,
     as_json: bool,
 ) -> None:
-    """Send to 2,000 subscribers in a small internet on loopback, and count what became of it.
+    """Send to 2,000 subscribers in a small internet on loopback, and count the results.
 
-    WORLD is a file that says what there is; without it, subscribers on 400 domains of Zipf's sizes,
-    some of them unreachable, greylisting or slow. Exit code 1 says that something was lost.
+    WORLD is a file that describes the internet. Without it, subscribers are on 400 domains whose
+    sizes follow Zipf's law, and some are unreachable, greylisted or slow. Exit code 1 means that a
+    copy was lost.
+
+    \b
+    Example:
+      sojourn mail demo --set drawn.unreachable=0.1
     """
     from dataclasses import replace
 
@@ -107,7 +116,7 @@ def _show(summary: dict[str, object]) -> None:
     times = summary["times"]
     if not isinstance(times, dict):
         raise TypeError("times are by group")
-    heads = ["until so many of them have it", "50 % [s]", "95 % [s]", "99 % [s]"]
+    heads = ["until this share of them has it", "50 % [s]", "95 % [s]", "99 % [s]"]
     lines = [
         [group, *(number(value) if isfinite(value) else "-" for value in found.values())]
         for group, found in times.items()
@@ -144,9 +153,7 @@ def _live() -> Iterator[Callable[["Moment"], None]]:
     columns = (
         TextColumn("{task.fields[since]:5.1f} s"),
         BarColumn(),
-        TextColumn(
-            "{task.completed:.0f} taken over, {task.fields[rate]:.0f}/s, {task.fields[rest]}"
-        ),
+        TextColumn("{task.completed:.0f} accepted, {task.fields[rate]:.0f}/s, {task.fields[rest]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, since=0.0, rate=0.0, rest="")

@@ -28,17 +28,21 @@ def fit(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Learn from the LOG... of a mail server how the domains it sends to are.
+    """Learn from the LOG... of a mail server how the domains behave to which it sends.
 
-    How far each is, how long it takes for an answer, how often and how long it is out, whether it
-    greylists, and how many sessions and recipients a minute its provider allows. The file is an
-    internet for studies: internet = { kind = "listed", file = ... }. A log is a file, packed or
-    not, or - for standard input. It has to tell how long attempts took: Postfix, sendmail and
-    sojourn log that, and Exim with log_selector = +deliver_time.
+    This is how far each domain is, how long it takes to reply, how often and how long it is down,
+    whether it greylists, and how many sessions and recipients per minute its provider allows. The
+    file is an internet for studies: internet = { kind = "listed", file = ... }. LOG... are files,
+    compressed or not, or - for standard input. They must say how long attempts took: Postfix,
+    sendmail and sojourn log that, and Exim does with log_selector = +deliver_time.
 
-    With the server's settings (--mailer or --config) the log's own messages are then simulated in
+    With the server's settings (--mailer or --config), the log's own messages are then simulated in
     this internet. If the model differs from the log by more than 15 % at the median or the 95th
-    percentile, the reasons are printed, and the exit code is 1.
+    percentile, the command prints the reasons and exits with code 1.
+
+    \b
+    Example:
+      sojourn mail fit mail.log --mailer /etc/postfix
     """
     from sojourn.mail.fit import learn
     from sojourn.mail.plan.logged import Logged

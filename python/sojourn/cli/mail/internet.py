@@ -9,22 +9,26 @@ import click
 from sojourn.cli import options, output
 
 
-@click.command(short_help="Serve a small internet on loopback.")
+@click.command(short_help="Run a small internet on loopback.")
 @click.argument("world", type=options.PATH)
 @options.settings("Set something in the world.")
 @click.option(
     "--subscribers",
     type=options.PATH,
-    help="Write all subscribers' addresses to this file, one a line.",
+    help="Write all subscribers' addresses to this file, one per line.",
 )
 @output.as_json
 def internet(
     *, world: Path, settings: tuple[str, ...], subscribers: Path | None, as_json: bool
 ) -> None:
-    """Serve the small internet that the file WORLD describes, on loopback, until Ctrl-C.
+    """Run the small internet that the file WORLD describes, on loopback, until Ctrl-C.
 
-    Says where the name server is and at which port mail is taken: what a list server is set to that
-    is to be tried out in it. At the end it says how much was taken over.
+    The command prints the addresses of its name server and mail port, to which you configure the
+    list server that you want to test. At the end it prints how much mail was accepted.
+
+    \b
+    Example:
+      sojourn mail internet world.toml --subscribers list.txt
     """
     from sojourn._internal.files import read_text
     from sojourn._internal.units import count

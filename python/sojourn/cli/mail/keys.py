@@ -9,13 +9,20 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Show the keys of a server's return paths.")
 @click.argument("config", type=options.PATH)
-@click.option("--rotate", is_flag=True, help="Add a key, which signs from now on.")
+@click.option(
+    "--rotate", is_flag=True, help="Add a key, which signs from the next reload or start."
+)
 @output.as_json
 def keys(config: Path, *, rotate: bool, as_json: bool) -> None:
-    """Show when each key of a server's return paths was made; the last one signs.
+    """Show when each key of a server's return paths was created; the last one signs.
 
-    CONFIG is the server's own; it may be running, and takes a new key up at SIGHUP. All keys
-    verify, at most eight: a rotation drops the oldest beyond, and with it what it signed.
+    CONFIG is the configuration of the server. The server may be running, and uses a new key after
+    SIGHUP. All keys verify, at most eight. A rotation beyond that drops the oldest key, and what it
+    signed can no longer be verified.
+
+    \b
+    Example:
+      sojourn mail keys lists.toml --rotate
     """
     from sojourn._internal.terminal import print_lines
     from sojourn.mail import serving

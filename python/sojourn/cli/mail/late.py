@@ -9,12 +9,12 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import log_options, options, output
 
 
-@click.command(short_help="Show who has messages waiting.")
+@click.command(short_help="Show the recipients that still wait.")
 @log_options.may_read
 @click.option(
     "--spool",
     type=options.PATH,
-    help="Who waits there now, and until when, whether or not a server is at work on it.",
+    help="Spool, to show who waits now and until when; a server may be running.",
 )
 @options.config_option
 @output.as_json
@@ -26,11 +26,16 @@ def late(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Show who has how many messages waiting when the LOG... ends, and why; or in a --spool.
+    """Show the recipients that still wait at the end of the LOG..., or in a --spool, and why.
 
-    With --config it is the spool of the server that is set so.
+    --config names the server whose spool to read.
 
-    A log is a file, packed or not, or - for standard input.
+    LOG... are files, compressed or not, or - for standard input.
+
+    \b
+    Examples:
+      sojourn mail late mail.log
+      sojourn mail late --spool out/mail/spool
     """
     from sojourn.cli.log_options import reading
     from sojourn.mail.tools import late as of

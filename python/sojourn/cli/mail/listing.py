@@ -30,22 +30,26 @@ _VERBS = ("show", *_DONE, "import", "export")
 @click.command("list", short_help="Show, suspend or resume a server's subscribers.")
 @click.argument("config", type=options.PATH)
 @click.argument("verb", default="show", metavar="[show|suspend|resume|remove|erase|import|export]")
-@click.option(
-    "--list", "lists", multiple=True, metavar="BOUNCES", help="A list, by its return path."
-)
-@click.option("--address", "addresses", multiple=True, help="A subscriber.")
+@click.option("--list", "lists", multiple=True, metavar="BOUNCES", help="Return path of a list.")
+@click.option("--address", "addresses", multiple=True, help="Address of a subscriber.")
 @click.option(
     "--file",
     type=options.PATH_OR_DASH,
-    help="Subscribers, one a line or CSV; what import reads and export writes.",
+    help="Subscribers, one per line or CSV; import reads it, and export writes it.",
 )
 @click.option(
-    "--provider", "providers", multiple=True, help="resume: all whose host this provider runs."
+    "--provider",
+    "providers",
+    multiple=True,
+    help="resume: all subscribers whose host this provider runs.",
 )
 @click.option(
-    "--fault", "faults", multiple=True, help="resume: all whose last mail failed for this fault."
+    "--fault",
+    "faults",
+    multiple=True,
+    help="resume: all subscribers whose last mail failed for this fault.",
 )
-@click.option("--yes", is_flag=True, help="Erase without a question.")
+@click.option("--yes", is_flag=True, help="Erase without asking.")
 @click.option(
     "--resume",
     nargs=2,
@@ -55,9 +59,9 @@ _VERBS = ("show", *_DONE, "import", "export")
 @click.option(
     "--unverified",
     is_flag=True,
-    help="Instead, count the mail to return paths that scores no subscriber, day by day.",
+    help="Count bounces that change no subscriber's score, day by day, instead.",
 )
-@click.option("--left", is_flag=True, help="Instead, show who has unsubscribed.")
+@click.option("--left", is_flag=True, help="Show who has unsubscribed, instead.")
 @output.as_json
 def list_(
     *,
@@ -74,19 +78,24 @@ def list_(
     left: bool,
     as_json: bool,
 ) -> None:
-    """Show the subscribers whose mail came back to a server's lists, those suspended first.
+    """Show the subscribers whose mail bounced, with suspended ones first, or change them.
 
-    CONFIG is the server's own; it may be running.
+    CONFIG is the configuration of the server, which may be running.
 
     suspend: send no mail to these subscribers. resume: serve them again, and forget their failures
-    or that they have left. remove: unsubscribe them. erase: forget that they ever were subscribers;
-    the list's program must not name them again. They are chosen by --address or --file, and by
-    --list (all lists without it); resume also takes --provider and --fault.
+    or that they have left. remove: unsubscribe them. erase: forget that they were ever subscribers;
+    the list's program must not name them again. Choose them by --address or --file, and by
+    --list (without it, all lists); resume also takes --provider and --fault.
 
     export writes a suppression list to --file: who is suspended or has left, since when and why.
-    import enters one. A row that cannot be read is refused alone, here and in other files.
+    import reads one. If a row cannot be read, only that row is refused, here and in other files.
 
-    The exit code is 1 when nothing was changed, or a row of the file was refused.
+    Exit code 1 means that nothing was changed, or that a row of the file was refused.
+
+    \b
+    Examples:
+      sojourn mail list lists.toml
+      sojourn mail list lists.toml suspend --address ann@example.com
     """
     if verb not in _VERBS:
         raise InputError(f"no verb {verb!r}{did_you_mean(verb, _VERBS)}")

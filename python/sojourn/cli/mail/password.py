@@ -6,11 +6,15 @@ import click
 
 
 @click.command(short_help="Print the hash of a password.")
-@click.option("--password", help="The password; asked for when it is not given here.")
+@click.option("--password", help="The password.  [default: ask for it]")
 def password(password: str | None) -> None:
     """Print the hash of a password, for a `[[user]]` of `sojourn mail serve`.
 
-    Without --password it is asked for, or is a line of standard input.
+    Without --password the command asks for it, or reads a line of standard input.
+
+    \b
+    Example:
+      sojourn mail password
     """
     from sojourn._internal.errors import InputError
     from sojourn._mail import mail_password

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 _SOME = click.IntRange(1, 1_000_000)
 
 
-@click.command(short_help="Find how a server should be set for a list.")
+@click.command(short_help="Find better settings of a mail server for a list.")
 @log_options.reads
 @click.option(
     "--list",
     "subscribers",
     type=options.PATH_OR_DASH,
-    help="The subscribers: one address a line, or CSV.  [default: those in the LOG]",
+    help="Subscribers: one address per line, or CSV.  [default: those in the LOG]",
 )
-@click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
+@click.option("--column", help="The CSV's column of addresses.  [default: found by its heading]")
 @log_options.set_by
 @click.option(
     "--messages",
     type=click.IntRange(1, 10_000),
-    help="How many messages the plan is for.  [default: the log's own; 1 with --list]",
+    help="Number of messages in the plan.  [default: those of the log; 1 with --list]",
 )
-@click.option("--every", metavar="TIME", help="The time between messages.  [default: all at once]")
+@click.option("--every", metavar="TIME", help="Time between messages.  [default: all at once]")
 @click.option(
-    "--size", metavar="SIZE", help="The size of a message.  [default: as in the log; else 4KB]"
+    "--size", metavar="SIZE", help="Size of a message.  [default: as in the log, otherwise 4KB]"
 )
 @click.option(
     "--sessions",
     type=_SOME,
-    help="Sessions in all, at most.  [default: 1000, or what there are now]",
+    help="Maximum sessions in total.  [default: 1000, or the present number]",
 )
 @click.option(
     "--memory",
@@ -46,28 +46,28 @@ _SOME = click.IntRange(1, 1_000_000)
 @click.option(
     "--destination",
     type=_SOME,
-    help="Sessions of one recipient domain, at most.  [default: 20, or what there are now]",
+    help="Maximum sessions per recipient domain.  [default: 20, or the present number]",
 )
-@click.option("--network", type=_SOME, help="Sessions of one network, at most (sojourn only).")
-@click.option("--recipients", type=_SOME, help="Recipients of one transaction, at most.")
+@click.option("--network", type=_SOME, help="Maximum sessions per network (sojourn only).")
+@click.option("--recipients", type=_SOME, help="Maximum recipients per transaction.")
 @click.option(
     "--rule",
     "rules",
     multiple=True,
     metavar="DOMAIN=N|N/min",
-    help="Sessions of one domain, or transactions a minute, at most.",
+    help="Maximum sessions, or transactions per minute, for one domain.",
 )
-@click.option("--write", metavar="TIME", help="What a write to the disk takes.  [default: 3ms]")
+@click.option("--write", metavar="TIME", help="Time of a write to the disk.  [default: 3ms]")
 @click.option("--work", metavar="TIME", help="CPU time per session.  [default: none]")
 @click.option(
-    "--line", metavar="RATE", help="The rate of the internet connection.  [default: no limit]"
+    "--line", metavar="RATE", help="Rate of the internet connection.  [default: no limit]"
 )
 @click.option(
     "--percentile",
     type=click.Choice(["50", "95", "99"]),
     default="95",
     show_default=True,
-    help="The share of deliveries, in percent, whose time is made short.",
+    help="Share of deliveries, in per cent, whose time the plan shortens.",
 )
 @click.option("--replications", type=click.IntRange(2, 1000), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
@@ -87,17 +87,23 @@ def plan(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Find how a list server should be set for a list, and predict what that brings.
+    """Find better settings of a mail server for a list, and predict their effect.
 
-    Says when all subscribers then have a message, and what holds delivery back, now and then.
+    The command prints when all subscribers have a message, and what delays delivery, before and
+    after.
 
     LOG... are delivery logs of Postfix, sendmail, sojourn, or Exim with log_selector =
-    +deliver_time; or the internet itself: a file that sojourn mail fit wrote, or a name of `sojourn
-    list internets` with a --list. Other mailers do not log how long an attempt took.
+    +deliver_time. Other mailers do not log how long an attempt took. Instead of a log it takes an
+    internet: a file that `sojourn mail fit` wrote, or a name of `sojourn list internets` with a
+    --list.
 
-    A log is first compared with the model of it, which has the server's settings. If the two differ
-    by more than 15 % at the median or the 95th percentile, there is no plan: the reasons are
-    printed, and the exit code is 1.
+    The command first compares the log with a model of it that has the server's settings. If the
+    two differ by more than 15 % at the median or the 95th percentile, there is no plan: the command
+    prints the reasons and exits with code 1.
+
+    \b
+    Example:
+      sojourn mail plan mail.log --mailer /etc/postfix
     """
     from sojourn._internal.terminal import doing
     from sojourn.mail import plan as planning

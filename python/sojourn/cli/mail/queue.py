@@ -23,19 +23,17 @@ _DONE = {
 }
 
 
-@click.command(short_help="Show, hold, release or delete what waits.")
+@click.command(short_help="Show, hold, release or delete waiting messages.")
 @click.argument("what", nargs=-1, metavar="[CONFIG] [show|hold|release|delete|flush|requeue]")
 @options.config_spool
 @click.option(
-    "--mailing", "mailings", multiple=True, metavar="ID", help="A message, as the log names it."
+    "--mailing", "mailings", multiple=True, metavar="ID", help="Name of a message in the log."
 )
-@click.option(
-    "--list", "lists", multiple=True, metavar="ADDRESS", help="A list, by its return path."
-)
-@click.option("--domain", "domains", multiple=True, help="A domain of recipients.")
-@click.option("--address", "addresses", multiple=True, help="A recipient.")
-@click.option("--all", "everything", is_flag=True, help="All that waits.")
-@click.option("--yes", is_flag=True, help="Delete without a question.")
+@click.option("--list", "lists", multiple=True, metavar="ADDRESS", help="Return path of a list.")
+@click.option("--domain", "domains", multiple=True, help="Domain of recipients.")
+@click.option("--address", "addresses", multiple=True, help="Address of a recipient.")
+@click.option("--all", "everything", is_flag=True, help="All waiting messages.")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
 @output.as_json
 def queue(
     *,
@@ -49,18 +47,23 @@ def queue(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Show the messages of a spool, or do something with their recipients.
+    """Show the messages of a spool, or change what happens to their recipients.
 
-    The spool is the one that CONFIG names, a server's configuration, or --spool. A server may be
-    at work on it.
+    CONFIG, a server's configuration, or --spool names the spool. The server may be running.
 
-    hold: do not try them until they are released. release: try them again. delete: give them up;
-    no sender gets a report. flush: try now what waits for its time. requeue: the same, and forget
-    earlier attempts. What is in a transaction ends as it ends.
+    hold: do not try the recipients until they are released. release: try them again. delete: give
+    up; no sender gets a report. flush: try now those that wait for their next attempt. requeue: the
+    same, and forget earlier attempts. A transaction that has started is not interrupted.
 
-    --mailing, --list, --domain and --address may be repeated: one of each kind has to fit.
+    --mailing, --list, --domain and --address may be repeated. A recipient must match one value of
+    each option that you give.
 
-    The exit code is 1 when nothing fits.
+    Exit code 1 means that nothing matches.
+
+    \b
+    Examples:
+      sojourn mail queue lists.toml
+      sojourn mail queue lists.toml flush --domain x.example
     """
     config, verb = _split(what)
     path = options.spool_of(config, spool)

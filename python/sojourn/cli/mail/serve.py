@@ -21,15 +21,18 @@ _LOOK_S = 1.0
 @click.option(
     "--log",
     type=options.PATH,
-    help="Where the log goes.  [default: as CONFIG says, or standard output]",
+    help="File of the log.  [default: as CONFIG says, or standard output]",
 )
 def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
-    """Take list mail by SMTP and LMTP as CONFIG says, and deliver it.
+    """Accept list mail by SMTP and LMTP as CONFIG says, and deliver it.
 
-    Runs until SIGTERM or Ctrl-C; what is not delivered then stays in the spool, for the next
-    start. The log is written as Postfix writes it. SIGHUP has it go on in a new file of the same
-    name, after the old one was moved away, and has the keys (sojourn mail keys) and CONFIG read
-    again: see `sojourn mail reload`.
+    The server runs until SIGTERM or Ctrl-C. Undelivered mail then stays in the spool for the next
+    start. The log has Postfix's format. On SIGHUP the server continues the log in a new file of the
+    same name, and reads the keys (`sojourn mail keys`) and CONFIG again (`sojourn mail reload`).
+
+    \b
+    Example:
+      sojourn mail serve /etc/sojourn/lists.toml
     """
     import signal
     import threading
@@ -43,7 +46,7 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
         try:
             server.reopen_log()
         except InputError as error:
-            _say(f"the log goes on in the old file: {error}")
+            _say(f"the log continues in the old file: {error}")
         try:
             server.reload_keys()
         except InputError as error:
@@ -87,13 +90,17 @@ def _say(what: str) -> None:
     click.echo(f"sojourn: {what}", err=True)
 
 
-@click.command(short_help="Have a server read its configuration again.")
+@click.command(short_help="Make a server read its configuration again.")
 @click.argument("config", type=options.PATH)
 def reload(config: Path) -> None:
-    """Have the running server of CONFIG read it again and go by it.
+    """Make the running server of CONFIG read it again.
 
-    Sessions keep what they began with. A configuration that cannot be used is refused, and the
-    server goes on as it was. The exit code is 2 then. SIGHUP does the same.
+    Open sessions keep their settings until their next transaction. If the configuration cannot be
+    used, the server continues unchanged, and the exit code is 2. SIGHUP does the same.
+
+    \b
+    Example:
+      sojourn mail reload /etc/sojourn/lists.toml
     """
     from sojourn._internal.terminal import print_lines
     from sojourn.mail import serving
@@ -107,13 +114,17 @@ def reload(config: Path) -> None:
 @options.config_spool
 @output.as_json
 def shaping(*, domain: str, config: Path | None, spool: Path | None, as_json: bool) -> None:
-    """Show the limits that apply to mail for DOMAIN, and the sessions that are open.
+    """Show the limits that apply to mail for DOMAIN, and the open sessions.
 
-    The running server of CONFIG, or on --spool, is asked: it knows the provider of a domain that
-    it had mail for. Without a server, the limits that CONFIG sets are shown; those of mail hosts
-    and providers apply if the domain's mail goes there.
+    The command asks the running server of CONFIG, or of --spool, which knows the provider of each
+    domain to which it has sent mail. Without a server it shows the limits in CONFIG; limits of mail
+    hosts and providers apply if the domain's mail goes there.
 
-    The exit code is 1 when no limit is known.
+    Exit code 1 means that no limit is known.
+
+    \b
+    Example:
+      sojourn mail shaping gmail.com lists.toml
     """
     from sojourn._internal.terminal import print_lines, print_table
     from sojourn.mail import shaping as of

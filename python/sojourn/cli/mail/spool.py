@@ -9,29 +9,32 @@ from sojourn.cli import options, output
 
 @click.group(cls=output.Commands)
 def spool() -> None:
-    """Look after a spool."""
+    """Check and repair a spool."""
 
 
-@spool.command(short_help="Look for damage, and repair it.")
+@spool.command(short_help="Check a spool for damage, and repair it.")
 @options.config
 @options.config_spool
-@click.option("--repair", is_flag=True, help="Remedy what is found; a copy is kept.")
+@click.option("--repair", is_flag=True, help="Repair the damage; keep a copy of the damaged files.")
 @click.option(
     "--new",
     is_flag=True,
-    help="With --repair, start a new register or new keys where the backup is lost too.",
+    help="With --repair: start a new register or new keys if the backup is lost too.",
 )
 @output.as_json
 def check(
     *, config: Path | None, spool: Path | None, repair: bool, new: bool, as_json: bool
 ) -> None:
-    """Look for damage in a spool, and in the register and the keys of its server.
+    """Check a spool for damage, and the register and the keys of its server.
 
-    The spool is the one that CONFIG names, a server's configuration, or --spool. The register says
-    who has left and who is suspended. It and the keys have backups, from which a repair restores
-    them.
+    CONFIG, a server's configuration, or --spool names the spool. The register says who has left and
+    who is suspended. It and the keys have backups, from which a repair restores them.
 
-    The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
+    Exit code 0 means that the spool is intact or was repaired, and 1 that it is damaged.
+
+    \b
+    Example:
+      sojourn mail spool check lists.toml --repair
     """
     from sojourn._internal.terminal import print_lines
     from sojourn.mail import spools
@@ -49,7 +52,7 @@ def check(
         elif repair:
             lines.append("; as it was before: ".join(["repaired", *map(str, checked.kept)]))
         else:
-            lines.append("nothing was changed: --repair does what stands behind each")
+            lines.append("nothing was changed; --repair does what each line says")
         print_lines(lines)
     if checked.findings and not repair:
         raise click.exceptions.Exit(output.FAILED)

@@ -10,19 +10,31 @@ _TOP = 20
 _PERCENTILES = (50.0, 90.0, 99.0)
 
 
-@click.command(short_help="Count what was delivered and what was not.")
+@click.command(short_help="Count deliveries and failures.")
 @log_options.reads
-@click.option("--by", multiple=True, type=options.OneOf(["hour", "age", "domain"]), help="Tables.")
-@click.option("--top", type=click.IntRange(0), default=_TOP, show_default=True, help="Domains.")
-@click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,99]")
+@click.option(
+    "--by", multiple=True, type=options.OneOf(["hour", "age", "domain"]), help="Tables to print."
+)
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=_TOP,
+    show_default=True,
+    help="Number of domains to print.",
+)
+@click.option("--percentiles", metavar="50,90,99", help="Percentiles to show.  [default: 50,90,99]")
 @output.as_json
 def stats(
     *, by: tuple[str, ...], top: int, percentiles: str | None, as_json: bool, **asked: Any
 ) -> None:
-    """Count what was delivered and what was not, in the LOG... of a mail server.
+    """Count deliveries and failures in the LOG... of a mail server.
 
-    By hour, by the age of the message, by the recipient's domain. A log is a file, packed or not,
-    or - for standard input.
+    The tables are by hour, by the age of the message, and by the recipient's domain. LOG... are
+    files, compressed or not, or - for standard input.
+
+    \b
+    Example:
+      sojourn mail stats /var/log/mail.log* --by domain
     """
     from sojourn.analysis.metric_summary import check_percentiles
     from sojourn.maillog.stats import stats as count

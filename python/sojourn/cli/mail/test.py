@@ -7,17 +7,17 @@ from sojourn.cli import options, output
 
 @click.command(short_help="Measure how long a message takes to a host.")
 @click.argument("host")
-@click.option("--to", "recipient", required=True, help="Who gets the messages.")
-@click.option("--from", "sender", default="", help="The envelope's sender.  [default: none, <>]")
+@click.option("--to", "recipient", required=True, help="Address that gets the messages.")
+@click.option("--from", "sender", default="", help="Sender of the envelope.  [default: none, <>]")
 @click.option("--messages", type=click.IntRange(1, 10_000), default=20, show_default=True)
-@click.option("--size", default="500B", show_default=True, help="Of a message's text.")
-@click.option("--tls", is_flag=True, help="Turn to TLS first (STARTTLS), whatever certificate.")
+@click.option("--size", default="500B", show_default=True, help="Size of a message's text.")
+@click.option("--tls", is_flag=True, help="Use TLS (STARTTLS) with any certificate.")
 @click.option(
     "--timeout",
     type=options.Time("1ms", "1h"),
     default="30s",
     show_default=True,
-    help="For an answer.",
+    help="How long to wait for a reply.",
 )
 @output.as_json
 def test(
@@ -31,10 +31,14 @@ def test(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Measure how long a message takes to a HOST[:PORT], and how many an hour that makes.
+    """Measure how long a message takes to a HOST[:PORT], and how many fit into an hour.
 
-    With a new connection for each message and over one that is kept, with and without pipelining.
-    The messages are real: they go to the address given with --to, and nowhere else.
+    The command uses a new connection per message and one connection for all, with and without
+    pipelining. The messages are real. They go only to the address of --to.
+
+    \b
+    Example:
+      sojourn mail test mx.example.org --to you@example.org
     """
     from sojourn._internal.terminal import doing, print_lines, print_table
     from sojourn._internal.units import number

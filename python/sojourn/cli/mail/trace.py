@@ -14,8 +14,12 @@ from sojourn.cli import log_options, output
 def trace(*, recipient: str, as_json: bool, **asked: Any) -> None:
     """Show everything in the LOG... that happened to the messages for a RECIPIENT.
 
-    That is an address, or a domain with @ in front. A log is a file, packed or not, or - for
-    standard input. Exit code 1 where nothing happened.
+    RECIPIENT is an address, or a domain after an @. LOG... are files, compressed or not, or - for
+    standard input. Exit code 1 means that nothing happened.
+
+    \b
+    Example:
+      sojourn mail trace ann@example.com mail.log
     """
     from sojourn.mail.tools import trace as of
 

@@ -17,16 +17,16 @@ _PER_MARK = 10
     type=options.Time("1s", "24h"),
     default="15s",
     show_default=True,
-    help="Of a line.",
+    help="Time per line.",
 )
-@click.option("--count", type=click.IntRange(1), help="Stop after so many lines.")
-@click.option("--replay", is_flag=True, help="Read what is there, by its own clock, and stop.")
+@click.option("--count", type=click.IntRange(1), help="Stop after this many lines.")
+@click.option("--replay", is_flag=True, help="Read the existing log, by its own clock, and stop.")
 @click.option(
     "--per-mark",
     type=click.IntRange(1),
     default=_PER_MARK,
     show_default=True,
-    help="How many a star or a dash stands for.",
+    help="How many recipients a star or a dash means.",
 )
 @output.as_json
 def watch(
@@ -38,10 +38,15 @@ def watch(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Watch a LOG that grows: how many are delivered (*) and how many are not (-).
+    """Watch a LOG that grows: how many recipients are delivered (*) and how many are not (-).
 
-    A line every 15 seconds: the time, deliveries an hour, deliveries. Files may be rotated. - is
-    standard input, as in `journalctl -fo export | sojourn mail watch -`.
+    Each line covers 15 seconds: the time, deliveries per hour, deliveries. Files may be rotated. -
+    is standard input.
+
+    \b
+    Examples:
+      sojourn mail watch /var/log/mail.log
+      journalctl -fo export | sojourn mail watch -
     """
     from sojourn._internal.errors import InputError
     from sojourn._internal.terminal import print_lines

@@ -83,12 +83,12 @@ _LOWER: Mapping[str, _Effect] = {
         "a message crosses the line more often",
     ),
     "limits.idle": (
-        "a session is closed sooner after its last message",
+        "a session is closed earlier after its last message",
         "the next message to this host needs a new session",
     ),
     "timeouts": ("hosts that do not answer hold a session for a shorter time", _GIVES_UP),
     "retry": (
-        "a recipient that was refused for now is tried again sooner",
+        "a deferred recipient is tried again earlier",
         "more attempts are made at hosts that are still out",
     ),
     "lifetime": (

@@ -19,10 +19,10 @@ def show(planned: Planned, files: Mapping[str, str]) -> None:
     lines = [line for name, side in sides.items() for line in _times(name, side)]
     if planned.explained is not None:
         lines = [*_logged(planned.explained), *lines]
-    title = f"Until so many of the deliveries were made, {_whom(planned)}"
+    title = f"Time until this share of the deliveries was made, {_whom(planned)}"
     print_table([lines], heads, title=title, numbers=len(heads) - 1)
     for name, side in sides.items():
-        heads = [f"without, {name}", *(f"{p} % sooner by [%]" for p in PERCENTILES)]
+        heads = [f"without, {name}", *(f"{p} % earlier by [%]" for p in PERCENTILES)]
         lines = [_cause(cause) for cause in side.causes]
         print_table([lines], heads, numbers=len(heads) - 1)
     print_lines(_notes(planned, files))
@@ -39,7 +39,7 @@ def show_logged(explained: Explained) -> None:
 
 
 _SHOWN = 5  # lines of one change
-_LOGGED = "Until so many of the log's deliveries were made"
+_LOGGED = "Time until this share of the log's deliveries was made"
 
 
 def _heads() -> list[str]:

@@ -26,9 +26,9 @@ macro_rules! drive {
         parameters! {
             $(#[doc = $doc])+
             pub struct $type: $name {
-                /// What tables, legends and plans call it; by default its kind.
+                /// Name in tables, legends and plans. By default its kind.
                 pub name: Option<Name> = None,
-                /// How much it holds.
+                /// Capacity of the drive.
                 pub capacity: Bytes = $capacity,
                 /// How long an access takes beside its times at the controller and at a unit.
                 pub overhead: Span = $overhead,
@@ -42,9 +42,9 @@ macro_rules! drive {
                 pub read_p99: Option<Span> = $read_p99,
                 /// How fast a unit hands over what it has read; by default at once.
                 pub unit_rate: Option<Rate> = $unit_rate,
-                /// How long a unit takes to program a page: the median.
+                /// Median time in which a unit programs a page.
                 pub program: Span = $program,
-                /// The time within which 99 of 100 programs are done; by default all take the median.
+                /// 99th percentile of that time. By default all programs take the median.
                 pub program_p99: Option<Span> = None,
                 /// The longest time that a read waits for a program under way; by default until its end.
                 pub suspend: Option<Span> = $suspend,

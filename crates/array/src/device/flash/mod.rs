@@ -22,53 +22,54 @@ parameters! {
     /// Not modelled: garbage collection but for `amplification`, wear, heat, reads of what is still
     /// in the cache, flushes, and places: each read begins on a random unit, whatever its address.
     pub struct Flash: "flash" {
-        /// What tables, legends and plans call it; by default its kind.
+        /// Name in tables, legends and plans. By default its kind.
         pub name: Option<Name> = None,
-        /// How much it holds.
+        /// Capacity of the drive.
         pub capacity: Bytes,
-        /// How long an access takes beside its times at the controller and at a unit: a data sheet's
-        /// latency of a small write, less `command`.
+        /// Time of an access besides its times at the controller and at a unit: a data sheet's
+        /// latency of a small write, minus `command`.
         pub overhead: Span,
-        /// How long each access keeps the controller from all others: one by the most IOPS that the
-        /// drive does.
+        /// Time for which each access occupies the controller: the inverse of the drive's maximum
+        /// IOPS.
         pub command: Span,
-        /// How fast bytes pass the interface: a data sheet's sequential reads.
+        /// Speed of the interface: a data sheet's sequential reads.
         pub interface: Rate,
-        /// How long a unit takes to read, but for handing over: the median. A data sheet's latency of
-        /// a small random read, less its latency of a small write.
+        /// Median time of a read at a unit, without the transfer: a data sheet's latency of a small
+        /// random read, minus its latency of a small write.
         pub read: Span,
-        /// The time within which 99 of 100 such reads are done, at most 20 times the median; by default
-        /// all take the median. Times between are lognormal.
+        /// 99th percentile of that time, at most 20 times the median. Times are lognormal. By
+        /// default all reads take the median.
         pub read_p99: Option<Span> = None,
-        /// How fast a unit hands over what it has read, while it does nothing else; by default at
-        /// once. It is why large reads take longer, even alone. Of a read of several pages each counts whole.
+        /// Speed at which a unit transfers what it has read, while it does nothing else. By default
+        /// the transfer takes no time. It makes large reads take longer, even alone. Each page of a
+        /// read counts in full.
         pub unit_rate: Option<Rate> = None,
-        /// How long a unit takes to program a page: the median.
+        /// Median time in which a unit programs a page.
         pub program: Span,
-        /// The time within which 99 of 100 programs are done; by default all take the median.
+        /// 99th percentile of that time. By default all programs take the median.
         pub program_p99: Option<Span> = None,
-        /// The longest time that a read waits for a program under way, which is then suspended; by
-        /// default it waits for the end of the program.
+        /// Longest time that a read waits for a program in progress, which is then suspended. By
+        /// default a read waits for the end of the program.
         pub suspend: Option<Span> = None,
-        /// How many units of flash work at the same time. With too few, reads wait for each other at
-        /// rates that the drive is sold for.
+        /// Number of flash units that work at the same time. With too few, reads wait for each
+        /// other at rates that the drive should reach.
         pub units: u16 [1..=MOST_UNITS],
-        /// How many bytes a unit programs at a time, and reads in a row of what is read.
+        /// Bytes that a unit programs at a time, and reads in one piece.
         pub page: Bytes = Bytes(16 << 10),
-        /// How many bytes are programmed a second at most, in all units together: a data sheet's
-        /// sequential writes.
+        /// Maximum bytes programmed per second in all units together: a data sheet's sequential
+        /// writes.
         pub write_rate: Rate,
-        /// How many bytes are programmed for each byte written: 1 for sequential writes and on a
-        /// fresh drive, more where garbage is collected. A data sheet's sequential writes over its
-        /// steady random writes, both in bytes a second.
+        /// Bytes programmed for each byte written: 1 for sequential writes and on a fresh drive,
+        /// more with garbage collection. It is a data sheet's sequential writes divided by its
+        /// steady random writes, both in bytes per second.
         pub amplification: f64 [1.0..=100.0] = 1.0,
-        /// The unit in which the drive maps addresses to flash: a smaller write programs as much.
+        /// Unit in which the drive maps addresses to flash. A smaller write programs a whole unit.
         pub indirection: Bytes = Bytes(4 << 10),
-        /// How much of what is written waits in the cache to be programmed; by default two pages for
-        /// each unit, one under way and one behind it. More takes longer bursts, and lets no more through in the long run.
+        /// Size of the cache for data that waits to be programmed. By default two pages per unit. A
+        /// larger cache absorbs longer bursts, but does not raise the rate in the long run.
         pub cache: Option<Bytes> = None,
-        /// How many accesses it takes in at once: 32 of SATA's queue, 1024 of an NVMe queue as Linux
-        /// sets it up. What comes on top waits in the host.
+        /// Maximum accesses in the drive: 32 for SATA's queue, 1024 for an NVMe queue as Linux sets
+        /// it up. Further accesses wait in the host.
         pub depth: u16 [1..=MOST_SERVERS] = 1024,
     }
 }

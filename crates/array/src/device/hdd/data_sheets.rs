@@ -21,25 +21,25 @@ macro_rules! drive {
         parameters! {
             $(#[doc = $doc])+
             pub struct $type: $name {
-                /// What tables, legends and plans call it; by default its kind.
+                /// Name in tables, legends and plans. By default its kind.
                 pub name: Option<Name> = None,
-                /// How many cylinders.
+                /// Number of cylinders.
                 pub cylinders: u32 [2..=u32::MAX] = $cylinders,
-                /// A full rotation.
+                /// Time of a full rotation.
                 pub rotation: Rotation = Rotation($rotation),
-                /// Seek to the next track, before a read.
+                /// Time of a seek to the next track, before a read.
                 pub read_track_seek: Span = $seeks[0],
-                /// Seek over the full stroke, before a read.
+                /// Time of a seek over the full stroke, before a read.
                 pub read_full_seek: Span = $seeks[1],
-                /// Seek to the next track, before a write.
+                /// Time of a seek to the next track, before a write.
                 pub write_track_seek: Span = $seeks[2],
-                /// Seek over the full stroke, before a write.
+                /// Time of a seek over the full stroke, before a write.
                 pub write_full_seek: Span = $seeks[3],
-                /// The outermost track.
+                /// The outermost track, by its sectors or by the time of a sector.
                 pub outer_track: Track = $outer,
-                /// The innermost track.
+                /// The innermost track, by its sectors or by the time of a sector.
                 pub inner_track: Track = $inner,
-                /// Bytes in a sector.
+                /// Bytes per sector.
                 pub sector: Bytes = Bytes(512),
                 /// How many heads.
                 pub heads: u8 [1..=u8::MAX] = $heads,

@@ -14,7 +14,7 @@ parameters! {
     /// cylinders. Requests have addresses; what has none is anywhere. Sequential and local accesses,
     /// and stripes on disks in step, cost what they cost. Arms start over the outermost cylinder.
     pub struct Mechanical: "mechanical" {
-        /// How the disks' platters are turned against each other.
+        /// Rotational position of the disks' platters relative to each other.
         pub spindles: Spindles = Spindles::Drawn,
     }
 }
@@ -42,7 +42,7 @@ pub struct MechanicalService {
     pub arms: Arms,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
-    /// How the disks' platters are turned against each other.
+    /// Rotational position of the disks' platters relative to each other.
     pub spindles: Spindles,
 }
 

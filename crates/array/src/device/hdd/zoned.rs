@@ -18,35 +18,35 @@ parameters! {
     /// With `positioning = "mechanical"` arm and platter are where the last access left them.
     /// Not modelled: caches, settling beside the seek curve.
     pub struct Zoned: "zoned" {
-        /// What tables, legends and plans call it; by default its kind.
+        /// Name in tables, legends and plans. By default its kind.
         pub name: Option<Name> = None,
-        /// How many cylinders.
+        /// Number of cylinders.
         pub cylinders: u32 [2..=u32::MAX],
-        /// A full rotation.
+        /// Time of a full rotation.
         pub rotation: Rotation,
-        /// Seek to the next track, before a read.
+        /// Time of a seek to the next track, before a read.
         pub read_track_seek: Span,
-        /// Seek over the full stroke, before a read.
+        /// Time of a seek over the full stroke, before a read.
         pub read_full_seek: Span,
-        /// Seek to the next track, before a write.
+        /// Time of a seek to the next track, before a write.
         pub write_track_seek: Span,
-        /// Seek over the full stroke, before a write.
+        /// Time of a seek over the full stroke, before a write.
         pub write_full_seek: Span,
-        /// The outermost track.
+        /// The outermost track, by its sectors or by the time of a sector.
         pub outer_track: Track,
         /// The innermost track, not denser than the outermost.
         pub inner_track: Track,
-        /// Bytes in a sector.
+        /// Bytes per sector.
         pub sector: Bytes = Bytes(512),
-        /// How many heads, one a surface: what a cylinder holds. Together with the
-        /// time of a switch between them it matters for mechanical positioning and addresses alone.
+        /// Number of heads, one per surface. It sets how much a cylinder holds. Like the time of a
+        /// switch between heads, it matters only for mechanical positioning and addresses.
         pub heads: u8 [1..=u8::MAX] = 1,
-        /// How long a switch to another head of the same cylinder takes; by default as long as a
-        /// read's seek to the next track.
+        /// Time of a switch to another head of the same cylinder. By default the time of a read's
+        /// seek to the next track.
         pub head_switch: Option<Span> = None,
-        /// How many arms work by themselves, each with an equal part of the heads, of the addresses
-        /// in order, and with a queue. With more than one, requests have addresses, and an access is
-        /// done by the arm of its first block.
+        /// Number of independent arms. Each has an equal part of the heads and of the addresses in
+        /// order, and its own queue. With more than one, requests have addresses, and the arm of
+        /// the first block does an access.
         pub actuators: u8 [1..=MOST_ARMS] = 1,
     }
 }

@@ -11,8 +11,8 @@ trace! {
     /// `"8,0"`. One request is on several lines, one for each thing that happened to it; one of
     /// these counts. Discards and flushes are left out, and so is what is printed below the events.
     pub struct Blkparse: "blkparse" {
-        /// Which event is the arrival: `Q` when a request is queued, `D` when it is issued to the
-        /// device (merged with others, scheduled).
+        /// Event that counts as the arrival: `Q` when a request is queued, `D` when it is issued to
+        /// the device (merged with others, scheduled).
         pub action: String = "Q".to_owned(),
         /// Bytes in its sectors.
         pub sector: Bytes = Bytes(512),

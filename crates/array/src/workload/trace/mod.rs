@@ -51,7 +51,7 @@ formats! {
 }
 
 choices! {
-    /// What becomes of requests beyond the end of the array.
+    /// What happens to requests beyond the end of the array.
     pub enum Beyond: "way with requests beyond the array" {
         /// The trace is refused.
         Refuse = "refuse",
@@ -77,24 +77,24 @@ macro_rules! trace {
         sojourn_core::parameters! {
             $(#[doc = $doc])+
             pub struct $type: $name {
-                /// The trace, seen from the study's own place: a file, since it is read more than
-                /// once. Requests are in order of time; one may stand up to 65,536 requests late. It may be
-                /// compressed with gzip or zstd.
+                /// The trace, a file relative to the study, because it is read more than once.
+                /// Requests are in order of time; one may be up to 65,536 requests late. The file
+                /// may be compressed with gzip or zstd.
                 pub file: sojourn_core::resource::FileName,
                 /// The device whose requests are replayed. A trace of several devices is refused
                 /// without one.
                 pub device: Option<String> = None,
-                /// The unit of its times; by default the format's. If it is set, times may count from
-                /// any start.
+                /// Unit of its times. By default the unit of the format. If it is set, times may
+                /// count from any start.
                 pub tick: Option<sojourn_core::Span> = None,
-                /// How much faster than it was recorded it is replayed.
+                /// Factor by which the replay is faster than the recording.
                 pub speed: f64 = 1.0,
-                /// What becomes of requests beyond the end of the array.
+                /// What happens to requests beyond the end of the array.
                 pub beyond: super::Beyond = super::Beyond::Refuse,
-                /// How many of its requests are replayed, the first ones; by default all. More than
-                /// the trace has is refused.
+                /// Number of its requests that are replayed, from the first on. By default all.
+                /// More than the trace has is refused.
                 pub requests: Option<std::num::NonZeroU32> = None,
-                /// How many of these come first and have no rows.
+                /// Number of these, from the first on, that have no rows.
                 pub warmup: u32 = 0,
                 $($(#[doc = $own_doc])+ pub $own: $own_type = $default,)*
             }

@@ -19,12 +19,12 @@ parameters! {
     /// classes in an hierarchical fashion" (pFabric section 2.5). The class of a packet, its ACKs
     /// too, is that of its flow.
     pub struct Classes: "classes" {
-        /// The queue of each class, class 0 first; flows of any further class go with the last.
+        /// The queue of each class, from class 0 on. Flows of further classes use the last one.
         pub inside: Vec<QueueKind> = vec![
             QueueKind::PFabric(defaults::<PFabric>()),
             QueueKind::PFabric(defaults::<PFabric>()),
         ],
-        /// Which of the classes that wait goes next.
+        /// Which waiting class is served next.
         pub between: Between = Between::Weighted(defaults()),
     }
 }
@@ -32,7 +32,7 @@ parameters! {
 impl Check for Classes {
     fn check(&self) -> Result<(), Refusal> {
         if !(1..=CLASSES).contains(&self.inside.len()) {
-            let expected = format!("a list of 1 to {CLASSES} queues, one a class");
+            let expected = format!("a list of 1 to {CLASSES} queues, one per class");
             return Err(Refusal::of(&self.inside, expected).under("inside"));
         }
         if let Some(queue) = self.inside.iter().find(|queue| matches!(queue, QueueKind::Classes(_)))

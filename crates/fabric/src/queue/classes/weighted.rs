@@ -13,7 +13,7 @@ parameters! {
     /// over its weight at most. Unlike there, the virtual time does not jump when a port falls idle:
     /// the last packet of a class counts against it afterwards.
     pub struct Weighted: "weighted" {
-        /// A weight for each class; empty: all the same.
+        /// Weight of each class. If empty, all weights are equal.
         pub weights: Vec<NonZeroU8> = Vec::new(),
     }
 }

@@ -16,12 +16,11 @@ parameters! {
     /// Flows are distinguished exactly, not by a hash as there. A flow's ACKs, which go the other way,
     /// are a flow like any other at the ports that they pass.
     pub struct Drr: "drr" {
-        /// What a flow may send more in each round; at least a full packet, so that each turn sends
-        /// one.
+        /// Bytes that a flow may send in each round, at least a full packet.
         pub quantum: Bytes = Bytes(1_500),
-        /// Which packet goes when the buffer is full.
+        /// Which packet is dropped when the buffer is full.
         pub victim: Victim = Victim::Longest,
-        /// Room for waiting packets of all flows, at each port.
+        /// Room for the waiting packets of all flows at each port.
         pub buffer: Bytes = BUFFER,
         /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
@@ -29,7 +28,7 @@ parameters! {
 }
 
 choices! {
-    /// Which packet goes when the buffer is full.
+    /// Which packet is dropped when the buffer is full.
     pub enum Victim: "victim" {
         /// The last one of the flow of which most bytes wait, the packet that comes counted in; of
         /// several such flows, that with the highest number. Who sends too much loses: buffer

@@ -16,18 +16,18 @@ parameters! {
     /// `update` "50us", `max_burst` "500us", and `alpha` 37.5 and `beta` 375, as many times as much
     /// as the target is less.
     pub struct Pie: "pie" {
-        /// The queueing delay that it aims at (`QDELAY_REF`).
+        /// Target of the queueing delay (`QDELAY_REF`).
         pub target: Span = Span::from_ms(15),
         /// Interval between adjustments of the probability (`T_UPDATE`). Each port begins at a random
         /// time.
         pub update: Span = Span::from_ms(15),
-        /// Change of the probability for a second that the delay is above the target.
+        /// Change of the probability per second of delay above the target.
         pub alpha: f64 [0.0..=MOST_GAIN] = 0.125,
-        /// Change of the probability for a second by which the delay has grown since.
+        /// Change of the probability per second of growth of the delay.
         pub beta: f64 [0.0..=MOST_GAIN] = 1.25,
-        /// How long a burst may last before packets are dropped.
+        /// Duration of a burst that is let through without drops.
         pub max_burst: Span = Span::from_ms(150),
-        /// How the queueing delay is known.
+        /// How the queueing delay is determined.
         pub delay: DelayBy = DelayBy::Timestamps,
         /// Whether a packet whose transport understands ECN is marked instead of dropped, up to a
         /// probability of 0.1 (section 5.1).

@@ -23,13 +23,13 @@ parameters! {
     /// to senders; a receiver does not prefer some flows to others; ACKs and PULLs are separate
     /// packets.
     pub struct Ndp: "ndp" {
-        /// Packets a flow sends at once, and then has under way: the bandwidth-delay product, of 10
-        /// where a round trip takes 12 us at 10 Gb/s, and a full queue of 8 on the way.
+        /// Packets that a flow sends at once, and then keeps in flight: the bandwidth-delay
+        /// product, which is 10 for a round trip of 12 us at 10 Gb/s, plus a full queue of 8.
         pub initial_window: NonZeroU32 = NonZeroU32::new(20).expect("20"),
-        /// How long a packet may go unanswered. Where more first windows meet at a port than its
-        /// queue can hold the headers of (`headers` of `trim`), headers are lost, which are not
-        /// returned to senders here, and wait for this: 47 senders of 450 KB each take 2.3 times the
-        /// ideal with 20 ms, and 1.004 times with 1 ms, or with a buffer for 48 KB of headers.
+        /// Time-out of a packet. If more first windows meet at a port than its queue has room for
+        /// their headers (`headers` of `trim`), headers are lost and wait for this time-out: 47
+        /// senders of 450 KB each take 2.3 times the ideal with 20 ms, and 1.004 times with 1 ms,
+        /// or with a buffer for 48 KB of headers.
         pub rto: Span = Span::from_ms(1),
     }
 }

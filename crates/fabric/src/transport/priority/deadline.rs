@@ -8,11 +8,11 @@ parameters! {
     /// Time left until the flow's deadline when the packet leaves: EDF (pFabric section 2.2). A
     /// deadline that has passed leaves none, which goes first; a flow without one goes last.
     pub struct Deadline: "deadline" {
-        /// In which the time left is counted: "quantized in some unit (e.g. microseconds)".
+        /// Unit of the remaining time: "quantized in some unit (e.g. microseconds)".
         pub unit: Span = Span::from_us(1),
-        /// Whether a flow that can no longer make it goes behind all that can, with those that
-        /// have no deadline: its bytes not yet acknowledged, without headers, need more time on
-        /// its host's link than is left. The text has no such rule; its authors' code does.
+        /// Whether a flow that can no longer meet its deadline goes after all that can. It cannot
+        /// if its unacknowledged bytes, without headers, need more time on its host's link than is
+        /// left. The text has no such rule; its authors' code does.
         pub demote: bool = false,
     }
 }

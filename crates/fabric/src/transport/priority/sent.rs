@@ -9,10 +9,10 @@ parameters! {
     /// one more for each threshold below what it has sent. PIAS (NSDI 2015) tags packets so; it
     /// needs no knowledge of sizes.
     pub struct Sent: "sent" {
-        /// Bytes that a flow may have sent at each level but the last, rising. The default is
-        /// that of the PIAS authors' simulation scripts for web search at load 0.8: 911, 1331,
-        /// 1646, 1959, 2145, 2330 and 2488 packets of 1460 B. Theirs for data mining: 745, 1083,
-        /// 1391, 13689, 14936, 21149 and 27245.
+        /// Bytes sent at which a flow leaves each level except the last, in rising order. The
+        /// defaults are those of the PIAS authors' simulation scripts for web search at load 0.8:
+        /// 911, 1331, 1646, 1959, 2145, 2330 and 2488 packets of 1460 B. Theirs for data mining are
+        /// 745, 1083, 1391, 13689, 14936, 21149 and 27245.
         pub thresholds: Vec<Bytes> =
             [911, 1331, 1646, 1959, 2145, 2330, 2488].map(|packets| Bytes(packets * 1460)).into(),
     }

@@ -21,18 +21,19 @@ parameters! {
     pub struct Bbr: "bbr" {
         /// The window within its limits.
         pub window: WindowLimits [flatten],
-        /// By how much the rate grows in a round trip of the start (2 / ln 2). A smaller one takes longer to fill the
-        /// path, a larger one overfills it more.
+        /// Factor by which the rate grows per round trip at the start (2 / ln 2). A smaller one
+        /// takes longer to fill the path; a larger one overfills it more.
         pub startup_gain: f64 = 2.885,
-        /// Windows of the model that may be in the network. A smaller one leaves the path idle where ACKs
-        /// are late, a larger one makes longer queues.
+        /// Data in flight, as a multiple of the bandwidth-delay product that the flow estimates. A
+        /// smaller one leaves the path idle if ACKs are late; a larger one makes longer queues.
         pub cwnd_gain: f64 = 2.0,
-        /// Round trips in which the largest rate counts. Fewer follow a path that changes, more hold on where others
-        /// take their share.
+        /// Number of round trips of which the largest rate counts. Fewer follow a changing path
+        /// faster; more react later when other flows take their share.
         pub bandwidth_rounds: NonZeroU32 = const { NonZeroU32::new(10).expect("10") },
-        /// After so long without a shorter round trip the flow looks for one, with four packets in the network.
+        /// Time without a shorter round trip after which the flow looks for one, with four packets
+        /// in the network.
         pub min_rtt_window: Span = Span::from_s(10),
-        /// How long it does so.
+        /// Duration of this search.
         pub probe_rtt_time: Span = Span::from_ms(200),
         /// Retransmission, acknowledgements and the begin of a connection.
         pub options: TcpOptions [flatten],

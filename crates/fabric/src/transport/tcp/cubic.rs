@@ -15,15 +15,15 @@ parameters! {
     pub struct Cubic: "cubic" {
         /// The window within its limits.
         pub window: WindowLimits [flatten],
-        /// How fast the window grows, in packets per second cubed (RFC 9438 section 5: 0.4).
+        /// Speed of the window's growth, in packets per second cubed (RFC 9438 section 5: 0.4).
         pub c: f64 = 0.4,
-        /// What a loss leaves of the window (RFC 9438 section 4.6: 0.7).
+        /// Share of the window that remains after a loss (RFC 9438 section 4.6: 0.7).
         pub beta: f64 = 0.7,
-        /// Whether a flow whose window was smaller than at the loss before leaves capacity to others (RFC
-        /// 9438 section 4.7).
+        /// Whether a flow gives capacity to others if its window is smaller than at the previous
+        /// loss (RFC 9438 section 4.7).
         pub fast_convergence: bool = true,
-        /// Whether slow start ends when ACKs come without a pause for half a round trip, or late (HyStart, as in
-        /// Linux); without it slow start ends with a loss. With `rack` alone.
+        /// Whether slow start ends when ACKs arrive without a pause for half a round trip, or late
+        /// (HyStart, as in Linux). Without it slow start ends with a loss. Only with `rack`.
         pub hystart: bool = false,
         /// Retransmission, acknowledgements and the begin of a connection.
         pub options: TcpOptions [flatten],

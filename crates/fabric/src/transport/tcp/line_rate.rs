@@ -11,9 +11,10 @@ parameters! {
     /// goes back to the first packet that is missing whenever the fixed timer runs out (pFabric
     /// section 3, scheme iv).
     pub struct LineRate: "line-rate" {
-        /// Retransmission time-out, fixed.
+        /// Fixed retransmission time-out. If it is shorter than the round trip under load, packets
+        /// are resent in vain.
         pub rto: Span = Span::from_us(40),
-        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
+        /// Whether ACKs say which packets have arrived, so that those are not resent.
         pub sack: bool = true,
     }
 }

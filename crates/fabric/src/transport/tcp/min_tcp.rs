@@ -13,19 +13,22 @@ parameters! {
     /// each round trip, decrease only when the fixed timer runs out, and then slow start. No fast
     /// retransmit, no duplicate ACKs, no estimation (pFabric sections 2.3 and 3, scheme iii).
     pub struct MinTcp: "min-tcp" {
-        /// Packets a flow may send before the first ACK.
+        /// Packets that a flow may send before the first ACK. Fewer than the bandwidth-delay
+        /// product leave the path idle at first.
         pub initial_window: NonZeroU32 = NonZeroU32::new(12).expect("12"),
-        /// The window never exceeds this many packets. The text has no cap; the authors' code has
-        /// one less than the queue, or the initial window if that is more.
+        /// Largest window, in packets. The text has no limit; the authors' code has one packet less
+        /// than the queue, or the initial window if that is more.
         pub window_cap: Option<NonZeroU32> = None,
-        /// Retransmission time-out, fixed.
+        /// Fixed retransmission time-out. If it is shorter than the round trip under load, packets
+        /// are resent in vain.
         pub rto: Span = Span::from_us(40),
-        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again. The
-        /// text does not say; the authors' code does.
+        /// Whether ACKs say which packets have arrived, so that those are not resent. The text does
+        /// not mention it; the authors' code does it.
         pub sack: bool = true,
-        /// After so many time-outs in a row a flow sends nothing but one byte, its header apart,
-        /// each time the timer runs out, until an ACK comes; then it starts slowly. The probe mode
-        /// of the paper's SIGCOMM 2013 version, where it is 5; the HotNets text has none.
+        /// Number of consecutive time-outs after which a flow sends only one byte of payload at
+        /// each expiry of the timer, until an ACK arrives; then it uses slow start. This is the
+        /// probe mode of the paper's SIGCOMM 2013 version, where it is 5. The HotNets text has
+        /// none.
         pub probe_after: Option<NonZeroU32> = None,
     }
 }

@@ -10,9 +10,11 @@ use std::num::NonZeroU32;
 parameters! {
     /// What bounds the congestion window from outside.
     pub struct WindowLimits: "window-limits" {
-        /// Packets a flow may send before the first ACK (RFC 6928: 10).
+        /// Packets that a flow may send before the first ACK (RFC 6928: 10). Fewer cost short flows
+        /// round trips; more fill queues when many flows start together.
         pub initial_window: NonZeroU32 = NonZeroU32::new(10).expect("10"),
-        /// The window never exceeds this many packets.
+        /// Largest window, in packets. If it is less than the bandwidth-delay product, a flow
+        /// cannot fill its path.
         pub window_cap: Option<NonZeroU32> = None,
     }
 }
@@ -34,29 +36,31 @@ pub(super) fn cap(window_cap: Option<NonZeroU32>) -> f64 {
 parameters! {
     /// Retransmission, acknowledgements and the begin of a connection.
     pub struct TcpOptions: "tcp-options" {
-        /// Floor of the retransmission time-out.
+        /// Shortest retransmission time-out. If it is shorter than the delay of a full queue,
+        /// time-outs are spurious; if it is long, a lost tail waits for it.
         pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before a round trip is measured. Without it `min_rto`, as the
-        /// connection is open and has measured its own; where the flow opens it first, 1 s (RFC 6298
-        /// section 2.1), or `min_rto` if that is more.
+        /// Retransmission time-out before a round trip is measured. By default it is `min_rto`,
+        /// because the connection is open and has measured a round trip. If the flow opens its
+        /// connection first, it is 1 s (RFC 6298 section 2.1), or `min_rto` if that is more.
         pub initial_rto: Option<Span> = None,
-        /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
+        /// Whether duplicate ACKs mean a loss. Schemes that spray packets over paths disable it.
         pub fast_retransmit: bool = true,
-        /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
+        /// Number of duplicate ACKs that mean a loss (DupThresh; RFC 5681 section 3.2: 3).
         pub dupthresh: NonZeroU32 = DUPTHRESH,
-        /// Whether each of those before lets one new packet go (limited transmit, RFC 3042).
+        /// Whether each earlier duplicate ACK lets the sender send one new packet (limited
+        /// transmit, RFC 3042).
         pub limited_transmit: bool = true,
-        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
-        /// Losses are then mended as RFC 6675 says, else as RFC 6582 does.
+        /// Whether ACKs say which packets have arrived, so that those are not resent. Losses are
+        /// then repaired by RFC 6675, and otherwise by RFC 6582.
         pub sack: bool = true,
-        /// How long the receiver may hold back the ACK of every other packet (RFC 5681 section 4.2:
-        /// at most 500 ms).
+        /// Longest time that the receiver delays the ACK of every other packet (RFC 5681 section
+        /// 4.2: at most 500 ms).
         pub ack_delay: Option<Span> = None,
-        /// By how many packets an ACK may open the window in slow start, which then counts what is
-        /// acknowledged (RFC 3465 section 2.3: 2); without it counts ACKs.
+        /// Maximum packets by which an ACK opens the window in slow start, which then counts
+        /// acknowledged data (RFC 3465 section 2.3: 2). With none, slow start counts ACKs.
         pub abc_limit: Option<NonZeroU32> = Some(ABC_LIMIT),
-        /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
-        /// request is answered (RFC 9293 section 3.5).
+        /// Whether a flow first opens its connection, so that its first byte leaves a round trip
+        /// later (RFC 9293 section 3.5).
         pub handshake: bool = false,
         /// What hosts with Linux do about losses, beyond these RFCs.
         pub linux: LinuxRecovery [flatten],
@@ -67,30 +71,34 @@ parameters! {
     /// Losses found by time, and timers as Linux has them. All of it is off by default, and on in the schemes whose
     /// names begin with Linux.
     pub struct LinuxRecovery: "linux-recovery" {
-        /// Whether a packet is lost when one that left later has arrived and it is late by a quarter of the least
-        /// round trip (RACK, RFC 8985): the loss of a retransmission is found so too. Without it duplicate
-        /// ACKs are counted, and a retransmission that is lost waits for the time-out.
+        /// Whether losses are detected by time (RACK, RFC 8985): a packet is lost if a later one
+        /// has arrived and it is late by a quarter of the shortest round trip. This also detects
+        /// the loss of a retransmission. Without it duplicate ACKs are counted, and a lost
+        /// retransmission waits for the time-out.
         pub rack: bool = false,
-        /// Whether a probe goes two round trips after the last packet, so that the loss of the last packets of a
-        /// flight is found without a time-out (RFC 8985 section 7). With `rack` alone.
+        /// Whether a probe is sent two round trips after the last packet, so that the loss of the
+        /// last packets of a flight is detected without a time-out (RFC 8985 section 7). Only with
+        /// `rack`.
         pub tail_loss_probe: bool = false,
-        /// Whether the window shrinks with what arrives while losses are repaired (PRR, RFC 6937), else at once. With
-        /// `rack` alone.
+        /// Whether the window shrinks gradually with arriving data while losses are repaired (PRR,
+        /// RFC 6937). Otherwise it shrinks at once. Only with `rack`.
         pub prr: bool = false,
-        /// Whether a time-out that came too early is found out and taken back (F-RTO, RFC 5682). With `rack`
-        /// alone.
+        /// Whether spurious time-outs are detected and reverted (F-RTO, RFC 5682). Only with
+        /// `rack`.
         pub f_rto: bool = false,
-        /// How the time-out follows from the round trip.
+        /// How the time-out is computed from the round trip.
         pub timeout_rule: TimeOutRule = TimeOutRule::Rfc6298,
-        /// Whether a flow knows the round trip of its idle path when it begins, as the handshake of its connection has
-        /// measured it. Without it the first time-out is `initial_rto`, and no probe goes for a second.
+        /// Whether a flow knows the round trip of its idle path at its start, as if a handshake had
+        /// measured it. Without it the first time-out is `initial_rto`, and no probe is sent for a
+        /// second.
         pub known_round_trip: bool = false,
-        /// Time between ticks of the clock of timers, which run out at ticks, one late (Linux with HZ = 250: 4 ms);
-        /// without it timers are exact. A long one delays short time-outs and has hosts resend together.
+        /// Time between ticks of the timers' clock (Linux with HZ = 250: 4 ms). Timers expire at
+        /// ticks, one tick late; without it they are exact. A long tick delays short time-outs, and
+        /// makes hosts resend together.
         pub clock_tick: Option<Span> = None,
-        /// So many packets are acknowledged at once, whatever `ack_delay`, when a flow begins and after each pause of
-        /// `min_rto` (Linux: 16). With fewer a window waits for delayed ACKs while it is small. Without `ack_delay` it
-        /// has no effect.
+        /// Number of packets that are acknowledged at once, despite `ack_delay`, at the start of a
+        /// flow and after each pause of `min_rto` (Linux: 16). With fewer, small windows wait for
+        /// delayed ACKs. Without `ack_delay` it has no effect.
         pub quick_acks: u32 = 0,
     }
 }

@@ -22,7 +22,8 @@ parameters! {
         pub code: CodeFile [flatten],
         /// Parameters of the class.
         pub set: Table = Table::default(),
-        /// What a class does not decide: the window's limits, retransmission, ECN, pacing.
+        /// Settings of TCP that the class does not decide: the window's limits, retransmission,
+        /// ECN, pacing.
         pub tcp: TcpUnderControl = defaults(),
     }
 }

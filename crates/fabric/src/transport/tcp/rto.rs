@@ -4,7 +4,7 @@ use sojourn_core::{Span, Time, choices};
 use std::collections::VecDeque;
 
 choices! {
-    /// How the time-out follows from the round trip.
+    /// How the time-out is computed from the round trip.
     pub enum TimeOutRule: "rule of the time-out" {
         /// The larger of `min_rto` and SRTT + 4 RTTVAR (RFC 6298), of one packet a round trip.
         Rfc6298 = "rfc6298",

@@ -21,35 +21,37 @@ parameters! {
     pub struct Swift: "swift" {
         /// The window within its limits.
         pub window: WindowLimits [flatten],
-        /// The window never falls below this part of a packet.
+        /// Smallest window, in packets.
         pub min_cwnd: f64 = 0.001,
-        /// The target without hops and scaling (section 3.5): what a few flows need to keep a link
-        /// busy.
+        /// Target without hops and scaling (section 3.5): the delay that a few flows need to keep a
+        /// link busy.
         pub base_target: Span = Span::from_us(20),
-        /// What each switch of the path adds to the target (section 3.5).
+        /// Addition to the target for each switch of the path (section 3.5).
         pub hop_scale: Span = Span::from_us(3),
-        /// The most that a small window adds to the target (section 3.5).
+        /// Largest addition to the target for small windows (section 3.5).
         pub fs_range: Span = Span::from_us(100),
-        /// The window, in packets, at which it adds all of that.
+        /// Window, in packets, up to which the addition is largest.
         pub fs_min_cwnd: f64 = 0.1,
-        /// The window, in packets, from which on it adds nothing.
+        /// Window, in packets, from which there is no addition.
         pub fs_max_cwnd: f64 = 100.0,
-        /// By how many packets the window grows in a round trip.
+        /// Growth of the window per round trip, in packets.
         pub ai: f64 = 1.0,
-        /// How much of the excess over the target the window loses.
+        /// Share of the excess over the target by which the window shrinks.
         pub beta: f64 = 0.8,
-        /// The most that the window loses at once.
+        /// Largest share of the window that it loses at once.
         pub max_mdf: f64 = 0.5,
-        /// At the time-out of this number in a row the window falls to its minimum.
+        /// Number of consecutive time-outs after which the window falls to its minimum.
         pub retx_reset_threshold: NonZeroU32 = NonZeroU32::new(5).expect("5"),
-        /// Floor of the retransmission time-out.
+        /// Shortest retransmission time-out. If it is shorter than the delay of a full queue,
+        /// time-outs are spurious; if it is long, a lost tail waits for it.
         pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before a round trip is measured; without it `min_rto`, as the
-        /// connection is open and has measured its own.
+        /// Retransmission time-out before a round trip is measured. By default it is `min_rto`,
+        /// because the connection is open and has measured a round trip.
         pub initial_rto: Option<Span> = None,
-        /// Whether three duplicate ACKs are a loss; off where packets are sprayed over paths.
+        /// Whether three duplicate ACKs mean a loss. Schemes that spray packets over paths disable
+        /// it.
         pub fast_retransmit: bool = true,
-        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
+        /// Whether ACKs say which packets have arrived, so that those are not resent.
         pub sack: bool = true,
     }
 }

@@ -32,49 +32,52 @@ parameters! {
     /// their link is free, where their port is `backpressure`; elsewhere the time in the host's queue
     /// counts as time in the fabric (Ultra Ethernet Specification 1.0, section 3.6).
     pub struct Uet: "uet" {
-        /// Who controls congestion.
+        /// Whether the sender, the receiver or both control congestion.
         pub control: Control = Control::Nscc,
-        /// Which entropy value each packet carries.
+        /// How the entropy value of each packet is chosen.
         pub spraying: Spraying = Spraying::Mixed(defaults()),
-        /// Bytes that a flow may send before the first answer, headers too, where there is a window.
-        /// By default 1.5 bandwidth-delay products of the fabric. Less costs short flows round trips,
-        /// more has many that begin at once trim each other's packets.
+        /// Bytes that a flow may send before the first reply, with headers, if there is a window.
+        /// By default 1.5 bandwidth-delay products of the fabric. Less costs short flows round
+        /// trips; more makes flows that start together trim each other's packets.
         pub initial_window: Option<Bytes> = None,
-        /// How long packets shall wait in the fabric: the window grows below, and shrinks above where
-        /// packets are marked. By default three quarters of the longest round trip of the idle fabric.
+        /// Target of the time that packets wait in the fabric. The window grows below it, and
+        /// shrinks above it if packets are marked. By default three quarters of the longest round
+        /// trip of the idle fabric.
         pub target: Option<Span> = None,
-        /// How long a packet may go unanswered. By default 15 us, and the time in which a port sends
-        /// six bandwidth-delay products. Less than a full queue takes sends packets twice.
+        /// Time-out of a packet. By default 15 us plus the time in which a port sends six
+        /// bandwidth-delay products. If it is shorter than the delay of a full queue, packets are
+        /// sent twice.
         pub rto: Option<Span> = None,
-        /// A receiver acknowledges every so many bytes, and at once what is marked, asked for, or came
-        /// before. By default 16,384, or a quarter of the first window where that is less. More delays
-        /// what the window hears, and with more than the window a flow stops and goes; with 1B each
-        /// packet is acknowledged.
+        /// Bytes after which a receiver sends an ACK. It sends one at once for data that is marked,
+        /// requested, or received before. By default 16,384, or a quarter of the first window if
+        /// that is less. With more, the window reacts later, and with more than the window a flow
+        /// stops and goes. With 1B each packet is acknowledged.
         pub ack_every: Option<Bytes> = None,
-        /// The window falls to what got through in a period where that was less than one 2^n-th of
-        /// the largest window and a packet was trimmed, or waited for over four targets.
+        /// Exponent n: the window falls to the data that arrived in a period, if that is less than
+        /// a 2^n-th of the largest window and a packet was trimmed or waited for over four targets.
         pub quick_adapt_gate: u32 [0..=16] = 3,
-        /// The weight of a sample in the average of the time that packets waited, for every ACK.
-        /// Left open by the specification; uet-htsim has 1/80. With 1/16 oversubscribed permutations
-        /// resend 5 to 8 % less. More follows the delay of single packets: permutations with `oblivious`
-        /// spraying end up to 22 % later with 1/16. Less hears of a queue too late.
+        /// Weight of a sample in the average waiting time of packets, for every ACK. The
+        /// specification leaves it open; uet-htsim has 1/80. With 1/16, oversubscribed permutations
+        /// resend 5 to 8 % less. A larger weight follows the delay of single packets: permutations
+        /// with `oblivious` spraying end up to 22 % later with 1/16. A smaller weight reacts too
+        /// late to a queue.
         pub average_weight: f64 = 0.0125,
-        /// What a packet that was trimmed by the port to its receiver tells a window where the
-        /// receiver gives credit.
+        /// Effect of a packet that was trimmed at the last port on a window, if the receiver gives
+        /// credit.
         pub last_hop_trims: LastHopTrims = LastHopTrims::Ignored,
-        /// Which entropy value pays for a packet that timed out.
+        /// Which entropy value is blamed for a packet that timed out.
         pub timed_out_entropy: TimedOut = TimedOut::Lost,
-        /// What an ACK without a valid round trip does to the window.
+        /// Effect of an ACK without a valid round trip on the window.
         pub untimed_acks: Untimed = Untimed::Average,
-        /// How many times more hosts can send than the core of the fabric carries: where it is more
-        /// than 1 and only receivers control, each holds its credit back while packets are marked or
-        /// trimmed inside of the fabric. By default what the topology has; 1 switches it off.
+        /// Ratio of the hosts' rates to the capacity of the core. If it is more than 1 and only
+        /// receivers control, each receiver holds back credit while packets are marked or trimmed
+        /// inside the fabric. By default that of the topology; 1 disables it.
         pub oversubscription: Option<f64> = None,
     }
 }
 
 choices! {
-    /// Who controls congestion.
+    /// Whether the sender, the receiver or both control congestion.
     pub enum Control: "congestion control" {
         /// The sender's window (network-signal congestion control).
         Nscc = "nscc",
@@ -86,8 +89,8 @@ choices! {
 }
 
 choices! {
-    /// What a packet that was trimmed by the port to its receiver tells a window where the receiver
-    /// gives credit.
+    /// Effect of a packet that was trimmed at the last port on a window, if the receiver gives
+    /// credit.
     pub enum LastHopTrims: "reading of trims at the last hop" {
         /// Nothing: credit is there for that (the specification).
         Ignored = "ignored",
@@ -98,7 +101,7 @@ choices! {
 }
 
 choices! {
-    /// Which entropy value pays for a packet that timed out.
+    /// Which entropy value is blamed for a packet that timed out.
     pub enum TimedOut: "reading of time-outs" {
         /// That of the packet (the specification).
         Lost = "lost",
@@ -109,7 +112,7 @@ choices! {
 }
 
 choices! {
-    /// What an ACK without a valid round trip does to the window.
+    /// Effect of an ACK without a valid round trip on the window.
     pub enum Untimed: "reading of ACKs without a round trip" {
         /// It counts with the average time that packets waited (uet-htsim).
         Average = "average",

@@ -9,7 +9,7 @@ use sojourn_core::model::Tell;
 
 const NAMES: &[&str] = &["src", "dst", "size_bytes", "arrival_ps"];
 
-const TRIGGERS: &str = "expected no triggers: flows that wait for others stand in a CSV file with a \
+const TRIGGERS: &str = "expected no triggers: flows that wait for others need a CSV file with a \
                         column \"after\"";
 const FAILURES: &str = "expected no failures of links, which a fabric here does not have";
 

@@ -29,7 +29,7 @@ parameters! {
     /// time from the last of them on. Lines with an equal `job` make one job, with a row of kind
     /// `job`: from the begin of its first flow until its last one is received.
     pub struct Csv: "csv" {
-        /// The file, seen from the study's own place.
+        /// The file, relative to the study.
         pub file: FileName,
     }
 }

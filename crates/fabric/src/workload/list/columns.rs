@@ -58,7 +58,7 @@ impl Line {
 }
 
 const NAMES: &str = "src, dst, size_bytes, arrival and, if wanted, deadline, class, id, after, \
-                     delay, job (numbers for times stand in arrival_s, arrival_ms, arrival_us, \
+                     delay, job (plain numbers for times belong in arrival_s, arrival_ms, arrival_us, \
                      arrival_ns or arrival_ps)";
 
 impl Columns {

@@ -8,30 +8,30 @@ use sojourn_smtp::Address;
 use std::num::NonZeroU32;
 
 parameters! {
-    /// When a subscriber is suspended whose mail comes back, and when failures through no fault of
-    /// theirs raise an alarm.
+    /// When a subscriber with bounces is suspended, and when other failures raise an alarm.
     pub struct Rule: "bounces" {
-        /// What a mailing counts that failed for good. Only failures of an address count: no block,
-        /// no refused content.
+        /// Score of a mailing that failed permanently. Only failures of the address count, and not
+        /// a block or refused content.
         pub hard: f64 = 1.0,
-        /// What a mailing counts that failed for a reason that may pass.
+        /// Score of a mailing that failed for a reason that may be temporary.
         pub soft: f64 = 0.5,
-        /// At this score delivery ends. All mail of one day is one mailing. If this is small, an
-        /// outage of some days loses subscribers; if it is large, dead addresses are mailed for long,
-        /// and providers think less of the sender.
+        /// Score at which a subscriber is suspended. All mail of one day is one mailing. If it is
+        /// small, an outage of some days loses subscribers. If it is large, dead addresses get mail
+        /// for a long time, which harms the sender's reputation.
         pub threshold: f64 = 5.0,
-        /// Whether a last message asks first: only its bounce suspends.
+        /// Whether the server first sends a probe. Then only a bounce of the probe suspends the
+        /// subscriber.
         pub probe: bool = true,
-        /// A file with rules by which replies show whose fault a failure is; they come before those
-        /// built in.
+        /// File with rules that classify failures by the reply. They come before the built-in
+        /// rules.
         pub faults: Option<String>,
-        /// From this share of what a provider was sent in a day on, failures that are not an
-        /// address's raise an alarm: in the log, on the live page and by mail.
+        /// Share of the deliveries to a provider in a day from which failures other than of
+        /// addresses raise an alarm, in the log, on the live page and by mail.
         pub alarm_share: f64 = 0.1,
-        /// How many failures there have to be for that. If this is small, a few full queues alarm; if
-        /// it is large, a block by a provider with few subscribers stays unseen.
+        /// Minimum number of such failures. If it is small, a few full queues raise an alarm. If it
+        /// is large, a block by a provider with few subscribers stays unseen.
         pub alarm_from: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
-        /// Who gets the daily report on alarms and suspensions: the postmaster, when it is not set.
+        /// Address that gets the daily report on alarms and suspensions. By default the postmaster.
         pub operator: Option<Address>,
     }
 }

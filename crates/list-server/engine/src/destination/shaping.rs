@@ -38,7 +38,7 @@ pub fn provider(name: &str, address: IpAddr) -> Arc<str> {
 /// What is set for a destination, and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shaping {
-    /// What it is.
+    /// Kind of destination.
     pub by: RollUp,
     /// Its name.
     pub name: Arc<str>,

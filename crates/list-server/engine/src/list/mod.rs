@@ -16,40 +16,39 @@ use sojourn_smtp::header::fields;
 use std::fmt;
 
 parameters! {
-    /// A list. Mail is the list's whose sender is the list's return path.
+    /// A list. Mail belongs to the list if its sender is the list's return path.
     pub struct List: "list" {
-        /// The return path of its mail, such as `announce-bounces@lists.example`. What comes back
-        /// there is read here, so the host's mail has to lead here (its MX).
+        /// Return path of the list's mail, such as `announce-bounces@lists.example`. This server
+        /// reads its bounces, so the MX of the domain has to point here.
         pub bounces: Address,
-        /// Whether each copy has a separate return path (VERP), with a token that this server can
-        /// verify: each recipient gets a separate transaction, and what comes back names the
-        /// subscriber. The name before the `@` may have at most 31 octets then, as 33 follow it. Without,
-        /// only failures that this server meets itself count.
+        /// Whether each copy has its own return path (VERP), with a token that this server can
+        /// verify. Each recipient then gets a separate transaction, and a bounce names the
+        /// subscriber. The name before the `@` may then have at most 31 octets, because 33 follow
+        /// it. Without it, only failures that this server sees itself count.
         pub verp: bool = true,
-        /// Who reads what comes back and is no report that a program understands; it is dropped when
-        /// this is not set.
+        /// Address that gets bounces that no program understands. By default they are dropped.
         pub reader: Option<Address>,
-        /// The address for leaving by mail, such as `announce-leave@lists.example`. With a token
-        /// behind its name it unsubscribes at once; without, the subscriber is asked to confirm.
+        /// Address for leaving by mail, such as `announce-leave@lists.example`. With a token after
+        /// the name it unsubscribes at once. Without a token, the subscriber is asked to confirm.
         pub leave: Option<Address>,
         /// The list's identity in `List-Id` (RFC 2919), such as `announce.lists.example`.
         pub id: Option<String>,
         /// The list's name, before its identity.
         pub name: Option<String>,
-        /// Where to ask for help: URIs of `List-Help` (RFC 2369), and so the following.
+        /// Where to ask for help: URIs of `List-Help` (RFC 2369). The following keys are URIs too.
         pub help: Vec<String> = Vec::new(),
-        /// How to join.
+        /// Where to join.
         pub subscribe: Vec<String> = Vec::new(),
         /// How to leave. In all these URIs `{recipient}` stands for the recipient: each copy has its
         /// own, and its own signature, which needs `verp`.
         pub unsubscribe: Vec<String> = Vec::new(),
         /// Whether one of these is an https URI where a POST is enough to leave (RFC 8058).
         pub one_click: bool = false,
-        /// How to write to the list; `NO` where one cannot.
+        /// Where to write to the list; `NO` if that is not possible.
         pub post: Vec<String> = Vec::new(),
-        /// Who runs the list.
+        /// Where to reach the owner of the list.
         pub owner: Vec<String> = Vec::new(),
-        /// Where old messages are.
+        /// Where to find old messages.
         pub archive: Vec<String> = Vec::new(),
     }
 }

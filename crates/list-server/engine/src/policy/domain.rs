@@ -20,24 +20,23 @@ choices! {
 }
 
 parameters! {
-    /// Limits of one destination: what it asks of those who send to it. Where several apply to a domain,
-    /// all of them do.
+    /// Limits of one destination. If several apply to a domain, all of them count.
     pub struct DomainLimits: "domain" {
         /// Its name.
         pub name: String,
-        /// What it is.
+        /// Kind of destination.
         pub by: RollUp = RollUp::Domain,
-        /// Sessions at a time, in place of `limits.destination` and `limits.initial`. Too few make large
-        /// lists wait, above all if each recipient has a copy (VERP) and the host lacks CHUNKING: such
-        /// a copy takes a round trip. A destination refuses what is too many, and may then take less
-        /// mail for a while.
+        /// Maximum simultaneous sessions, instead of `limits.destination` and `limits.initial`. Too
+        /// few make large lists wait, above all if each recipient has a copy (VERP) and the host
+        /// lacks CHUNKING, because each copy then takes a round trip. A destination refuses too
+        /// many, and may then accept less mail for a while.
         pub sessions: Option<NonZeroU32>,
-        /// Transactions that begin in a minute, evenly spread: each is a message for as many
-        /// recipients as `limits.recipients` has. Too few make large lists wait; too many are answered
-        /// with requests to slow down, after which the server finds the rate itself.
+        /// Maximum transactions per minute, evenly spread. Each is a message for up to
+        /// `limits.recipients` recipients. Too few make large lists wait. Too many cause requests
+        /// to slow down, after which the server finds the rate itself.
         pub per_minute: Option<NonZeroU32>,
-        /// Transactions of one session. 1 needs a connection for each; where it is more than the host
-        /// takes, sessions end with a refusal, and what was refused is sent again.
+        /// Maximum transactions of one session. 1 needs a connection for each. If it is more than
+        /// the host allows, sessions end with a refusal, and the refused mail is sent again.
         pub per_session: Option<NonZeroU32>,
     }
 }

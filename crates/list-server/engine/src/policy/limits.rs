@@ -8,43 +8,44 @@ parameters! {
     /// Limits on sessions and transactions. A session counts from the attempt to connect until its
     /// connection is closed.
     pub struct Limits: "limits" {
-        /// Sessions in all.
+        /// Maximum sessions in total. Too few make recipients wait for a session.
         pub sessions: NonZeroU32 = NonZeroU32::new(1000).expect("above 0"),
-        /// Sessions of one destination (a recipient domain), and of one host.
+        /// Maximum sessions per destination (a recipient domain), and per host.
         pub destination: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// Sessions of one network: the first 24 bits of an IPv4 address, 48 of an IPv6 address. A
         /// network starts with the share that `probes` says; each answer from it allows one more.
         pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// Sessions that a host is given at first, as `initial_destination_concurrency` of Postfix.
-        /// Each time as many transactions have succeeded as sessions are allowed, one more is; each
-        /// that succeeds allows one more where recipients have copies (VERP) and the host lacks
-        /// CHUNKING, so that each takes a round trip. A 421 brings the number down to what the host
-        /// did serve.
+        /// Sessions that a host gets at first, like `initial_destination_concurrency` of Postfix.
+        /// After as many successful transactions as sessions are allowed, one more is allowed. If
+        /// recipients have separate copies (VERP) and the host lacks CHUNKING, each success allows
+        /// one more, because each copy takes a round trip. A 421 reduces the number to what the
+        /// host did serve.
         pub initial: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
-        /// How long a number of sessions that a host refused to exceed is not exceeded.
+        /// How long the server respects the number of sessions at which a host refused more.
         pub relearn: Span = Span::from_s(300),
-        /// One in this many sessions, at least one, may go to hosts that did not answer last time, and
-        /// as many may wait over 30 s for an answer. Above that, a session is closed if the host
-        /// cannot have its message; others are kept beside `sessions`, up to as many again. 1 lets
-        /// silent hosts take all sessions. A large number gives hosts that are slow, or back after an
-        /// outage, little mail.
+        /// One in this many sessions, at least one, may go to hosts that did not reply last time,
+        /// and the same number may wait over 30 s for a reply. Beyond that, a session is closed if
+        /// the host cannot have its message; others are kept in addition to `sessions`, up to the
+        /// same number again. With 1, silent hosts may take all sessions. A large number gives
+        /// little mail to hosts that are slow or back after an outage.
         pub probes: NonZeroU32 = NonZeroU32::new(4).expect("above 0"),
-        /// Transactions that a session may have under way at a time where each recipient has one of
-        /// its own and the host takes PIPELINING and CHUNKING: so many copies a session are in doubt
-        /// after a crash or a broken connection. 1 waits for each answer.
+        /// Maximum open transactions of a session, if each recipient has its own and the host
+        /// offers PIPELINING and CHUNKING. After a crash or a broken connection, up to this many
+        /// copies per session are in doubt. 1 waits for each reply.
         pub window: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// Recipients of one transaction. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
+        /// Maximum recipients of one transaction. A server has to accept 100 (RFC 5321 section
+        /// 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// Recipients that may wait in all, over all messages: a message for more is not taken over
-        /// now (452 4.3.1), unless no other waits.
+        /// Maximum waiting recipients of all messages. A message for more is refused for now (452
+        /// 4.3.1), unless no other message waits.
         pub waiting: NonZeroU32 = NonZeroU32::new(1_000_000).expect("above 0"),
-        /// Domains that are remembered, with what was learnt of each. Where there are more, those are
-        /// forgotten that have no mail and had none for longest, roughly; and as many hosts, but
-        /// those that such a domain's mail goes to.
+        /// Number of domains that the server remembers, with what it learnt about each. Beyond
+        /// that, it forgets those that have had no mail for the longest time. The same number
+        /// applies to hosts, except hosts of remembered domains.
         pub remembered: NonZeroU32 = NonZeroU32::new(50_000).expect("above 0"),
-        /// How many transactions a session may have while others wait for its place.
+        /// Maximum transactions of a session while other mail waits for its place.
         pub turn: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// How long a session without work is kept open for more.
+        /// How long an idle session stays open.
         pub idle: Span = Span::from_s(2),
     }
 }

@@ -8,16 +8,16 @@ parameters! {
     /// A Poisson process whose rate is that of the day from `morning` to `evening`, and a share of
     /// it at night. Time begins at midnight.
     pub struct Daily: "daily" {
-        /// How often messages come by day, on average.
+        /// Mean rate of messages by day.
         pub rate: Frequency,
-        /// Share of that at night.
+        /// Rate at night, as a share of that by day.
         pub night: f64 [0.0..=1.0] = 0.15,
-        /// When the day begins, after midnight.
+        /// Start of the day, after midnight.
         pub morning: Span = Span::from_s(8 * 3600),
-        /// When it ends.
+        /// End of the day, after midnight.
         pub evening: Span = Span::from_s(22 * 3600),
-        /// Until when on the first day nothing comes through, because the machine before this one is
-        /// down; what was to come before comes then.
+        /// Time on the first day until which nothing arrives, because the upstream machine is down.
+        /// Messages from before arrive then.
         pub held: Span = Span::ZERO,
     }
 }

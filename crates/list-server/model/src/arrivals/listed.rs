@@ -12,7 +12,7 @@ parameters! {
     /// `domain` and `subscriber` (from 0 on, below the number of the domain's subscribers). A line is
     /// one recipient, in the order in which the message names them. `list.size` is not used.
     pub struct Listed: "listed" {
-        /// The file, seen from the study's own place. It has at least as many messages as the list's
+        /// The file, relative to the study. It needs at least as many messages as the list's
         /// `warmup` and `messages` together.
         pub file: FileName,
     }

@@ -7,7 +7,7 @@ use sojourn_core::{Frequency, Gaps, parameters};
 parameters! {
     /// A Poisson process: messages come independently of each other.
     pub struct Poisson: "poisson" {
-        /// How often, on average.
+        /// Mean rate of messages.
         pub rate: Frequency,
     }
 }

@@ -7,7 +7,7 @@ use sojourn_core::{Span, parameters};
 parameters! {
     /// One after the other at equal gaps; without a gap, all at once.
     pub struct Regular: "regular" {
-        /// The gap.
+        /// Time between messages.
         pub every: Span = Span::ZERO,
     }
 }

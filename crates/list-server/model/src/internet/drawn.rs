@@ -27,56 +27,57 @@ macro_rules! internet {
         parameters! {
             $(#[doc = $doc])+
             pub struct $type: $name {
-                /// Subscribers of the list.
+                /// Number of subscribers of the list.
                 pub subscribers: NonZeroU32 = some($subscribers),
-                /// Over how many domains, each with a separate host.
+                /// Number of domains, each with its own host.
                 pub domains: NonZeroU32 = some($domains),
                 /// The size of the n-th domain is proportional to n to the power of minus this, at
                 /// least one.
                 pub zipf: f64 [0.0..=10.0] = $zipf,
-                /// How far hosts are, there and back: the median.
+                /// Median round-trip time to hosts.
                 pub round_trip: Span = $round_trip,
-                /// The standard deviation of the logarithm of that (log-normal).
+                /// Standard deviation of the logarithm of that time (log-normal).
                 pub distances: f64 [0.0..=10.0] = $distances,
-                /// How long hosts think for an answer: the median of their medians.
+                /// Time until a host replies: the median of the hosts' medians.
                 pub reply: Span = $reply,
-                /// The standard deviation of the logarithm of a host's median.
+                /// Standard deviation of the logarithm of a host's median.
                 pub replies: f64 [0.0..=10.0] = $replies,
-                /// The standard deviation of the logarithm of a host's answers around its median.
+                /// Standard deviation of the logarithm of a host's reply times around its median.
                 pub spread: f64 [0.0..=10.0] = $spread,
-                /// Share of hosts that are slow: theirs is `slow_reply` instead of `reply`, which without
-                /// slow hosts has no effect.
+                /// Share of slow hosts, which have `slow_reply` instead of `reply`. Without slow
+                /// hosts, `slow_reply` has no effect.
                 pub slow: f64 [0.0..=1.0] = $slow,
-                /// How long slow hosts think for an answer: the median of their medians.
+                /// Time until a slow host replies: the median of their medians.
                 pub slow_reply: Span = $slow_reply,
-                /// How long a domain's name servers take: the median.
+                /// Median time until a domain's name servers answer.
                 pub names: Span = $names,
-                /// The standard deviation of the logarithm of that.
+                /// Standard deviation of the logarithm of that time.
                 pub name_servers: f64 [0.0..=10.0] = $name_servers,
-                /// Share of hosts that let commands follow each other (RFC 2920).
+                /// Share of hosts that offer PIPELINING (RFC 2920).
                 pub pipelining: f64 [0.0..=1.0] = $pipelining,
-                /// Share of the time in which a host is out that is not dead.
+                /// Share of the time in which a living host is down.
                 pub down: f64 [0.0..=1.0] = $down,
-                /// How long it is then out on average.
+                /// Mean duration of an outage of such a host.
                 pub outage: Span = $outage,
-                /// Share of outages in which nothing answers to connections.
+                /// Share of outages in which connections get no answer.
                 pub silent: f64 [0.0..=1.0] = $silent,
-                /// Share of outages in which connections stand and nothing is said; in the others
-                /// they are refused.
+                /// Share of outages in which the host accepts connections and never replies. In the
+                /// remaining outages it refuses connections.
                 pub hung: f64 [0.0..=1.0] = $hung,
-                /// Share of hosts that are out all the time.
+                /// Share of hosts that are always down.
                 pub dead: f64 [0.0..=1.0] = $dead,
                 /// Share of hosts that greylist.
                 pub greylisted: f64 [0.0..=1.0] = $greylisted,
-                /// For how long.
+                /// Duration of greylisting.
                 pub greylisting: Span = $greylisting,
-                /// Share of subscribers that their hosts do not know.
+                /// Share of subscribers that are unknown to their hosts.
                 pub unknown: f64 [0.0..=1.0] = $unknown,
-                /// How many of the largest domains are providers: never out, without greylists.
+                /// Number of providers, which are the largest domains. They are never down and do
+                /// not greylist.
                 pub providers: u32 = $providers,
-                /// How many sessions a provider has at a time.
+                /// Maximum simultaneous sessions at a provider.
                 pub provider_sessions: Option<NonZeroU32> = $provider_sessions,
-                /// How many recipients a host takes in one transaction.
+                /// Maximum recipients of one transaction at a host.
                 pub recipients: Option<NonZeroU32> = $recipients,
             }
         }

@@ -19,13 +19,13 @@ parameters! {
     /// outages. Their rows may differ in `subscribers` and `names` only. Empty lines and lines that
     /// start with # are passed over.
     pub struct Listed: "listed" {
-        /// The file, seen from the study's own place.
+        /// The file, relative to the study.
         pub file: FileName,
-        /// A file with the domain of each subscriber, one a line, in the order in which the list has
-        /// them; without it the order is drawn.
+        /// File with the domain of each subscriber, one per line, in the order of the list. By
+        /// default the order is drawn.
         pub order: Option<FileName> = None,
-        /// How much later than its `names` a domain's lookup ends, at most: drawn uniformly for each
-        /// domain in each replication, so that lookups that take about as long end in any order.
+        /// Largest random delay of a domain's lookup beyond `names`. It is drawn uniformly for each
+        /// domain in each replication, so that lookups of similar length end in any order.
         pub jitter: Span = Span::ZERO,
     }
 }

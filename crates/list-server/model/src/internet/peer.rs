@@ -9,36 +9,36 @@ use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// One host, and what its domain's name servers take for an answer. It takes mail, or it is out:
-    /// times out and times in alternate, each exponential.
+    /// One host and the name servers of its domain. The host is up or down in turn, each for an
+    /// exponential time.
     pub struct Peer: "peer" {
-        /// How far it is: there and back.
+        /// Round-trip time to the host.
         pub round_trip: Span = Span::from_ms(40),
-        /// How long it thinks for an answer: the median. Commands that come together have one.
+        /// Median time until the host replies. Commands that arrive together have one reply time.
         pub reply: Span = Span::ZERO,
-        /// The standard deviation of the logarithm of that time (log-normal, and at most a day).
+        /// Standard deviation of the logarithm of that time (log-normal, at most a day).
         pub spread: f64 [0.0..=10.0] = 0.0,
-        /// How long its name servers take.
+        /// Time until its name servers answer.
         pub names: Span = Span::from_ms(50),
         /// Whether commands may follow each other without waiting (RFC 2920).
         pub pipelining: bool = true,
-        /// How many sessions it has at a time; another one gets a 421.
+        /// Maximum simultaneous sessions. It replies 421 to a further one.
         pub sessions: Option<NonZeroU32>,
-        /// How many recipients it takes in any minute; another one gets a 450 that asks to slow down.
-        /// Too few here make a list wait that real hosts would take at once; without a number, or
-        /// with too many, rates that real hosts refuse look possible.
+        /// Maximum recipients in any minute. To a further one it replies 450 and asks to slow down.
+        /// Too few make a list wait that real hosts would accept at once. Without a number, or with
+        /// too many, rates that real hosts refuse look possible.
         pub per_minute: Option<NonZeroU32>,
-        /// How many recipients it takes in one transaction; another one gets a 452.
+        /// Maximum recipients of one transaction. It replies 452 to a further one.
         pub recipients: Option<NonZeroU32>,
-        /// How long after a first try it takes a recipient (greylisting).
+        /// Time from the first attempt until it accepts a recipient (greylisting).
         pub greylisting: Option<Span>,
-        /// Share of recipients that it does not know; it answers 550 for them.
+        /// Share of unknown recipients, for which it replies 550.
         pub unknown: f64 [0.0..=1.0] = 0.0,
-        /// Share of the time in which it is out.
+        /// Share of the time in which the host is down.
         pub down: f64 [0.0..=1.0] = 0.0,
-        /// How long it is out on average.
+        /// Mean duration of an outage.
         pub outage: Span = Span::from_s(6 * 3600),
-        /// What it does when it is out.
+        /// Behaviour of the host while it is down.
         pub way: Way = Way::Silent,
     }
 }

@@ -4,15 +4,15 @@ use sojourn_core::parameters::Check;
 use sojourn_core::{Rate, Span, Time, nested, parameters};
 
 parameters! {
-    /// The list server's own machine. Processor and line serve one after the other, in order;
-    /// the disk has one write under way at a time, because the engine asks for no more.
+    /// The list server's machine. The processor and the line each serve one job at a time, in
+    /// order. The disk has one write at a time, because the engine asks for no more.
     pub struct Machine: "machine" {
-        /// How long one write to stable storage takes.
+        /// Time of one write to stable storage.
         pub write: Span = Span::from_ms(3),
-        /// How long the processor works for a session, before it connects.
+        /// CPU time per session, before it connects.
         pub work: Span = Span::ZERO,
-        /// The line to the internet, which messages share on their way out; without it they are
-        /// out at once. Commands and replies take no time on it.
+        /// Rate of the line to the internet, which outgoing messages share. By default sending
+        /// takes no time. Commands and replies take no time on the line.
         pub line: Option<Rate> = None,
     }
 }

@@ -15,12 +15,11 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 parameters! {
-    /// A DKIM signature. It goes on all mail of the lists whose return path is of this domain, or
-    /// of one below it.
+    /// A DKIM signature for all mail of the lists whose return path is in this domain or below it.
     pub struct Dkim: "dkim" {
-        /// The domain that answers for the mail (`d=`).
+        /// Domain that is responsible for the mail (`d=`).
         pub domain: String,
-        /// Which of its keys (`s=`): the public one is at SELECTOR._domainkey.DOMAIN.
+        /// Name of the key (`s=`). The public key is at SELECTOR._domainkey.DOMAIN.
         pub selector: String,
         /// A file with the private key (PEM): RSA, or Ed25519 in PKCS #8.
         pub key: String,

@@ -28,118 +28,116 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 parameters! {
-    /// A list server that takes mail from other programs and delivers it.
+    /// A list server that accepts mail from other programs and delivers it.
     pub struct Serving: "mail server" {
-        /// The file that keeps what was taken over until it is delivered.
+        /// Database of accepted messages until they are delivered.
         pub spool: String,
-        /// The file where the log goes; standard output, when it is not set. One that has to be made
-        /// is its user's alone.
+        /// File of the log. By default standard output. A new file is readable by its user only.
         pub log: Option<String>,
-        /// How mail is delivered.
+        /// Settings of delivery.
         pub mail: Config,
-        /// How the world is reached.
+        /// Settings of the network.
         pub network: Network = defaults(),
-        /// Who may send, and how much.
+        /// Who may send mail, and how much.
         pub reception: Rules = defaults(),
-        /// Where it listens.
+        /// Addresses and ports at which the server listens.
         pub listener: Vec<Listener>,
-        /// What it shows under TLS; there is no TLS without.
+        /// Certificate for TLS. Without it there is no TLS.
         pub certificate: Option<Certificate>,
-        /// Who may send by a password.
+        /// Users who may send with a password.
         pub user: Vec<User> = Vec::new(),
         /// Programs that may send without a password, and what they may send.
         pub submitter: Vec<Program> = Vec::new(),
-        /// The lists whose mail comes back here.
+        /// Lists whose bounces this server handles.
         pub list: Vec<List> = Vec::new(),
-        /// What signs the lists' mail.
+        /// DKIM keys that sign the lists' mail.
         pub dkim: Vec<Dkim> = Vec::new(),
-        /// When a subscriber is suspended.
+        /// Rules for suspending subscribers.
         pub bounces: Rule = defaults(),
-        /// Where recipients unsubscribe with one click; nowhere without.
+        /// Endpoint at which recipients unsubscribe with one click. By default there is none.
         pub unsubscribe: Option<Unsubscribe>,
-        /// Where it is watched; nowhere without, and `[live]` alone is enough.
+        /// Live page. By default there is none; `[live]` alone is enough to enable it.
         pub live: Option<Live>,
     }
 }
 
 parameters! {
-    /// Who may send, and how much.
+    /// Who may send mail, and how much.
     pub struct Rules: "reception" {
-        /// Networks that may send as any author and to every list, without a password. Mail of those
-        /// who may not send is taken for the lists' return paths alone.
+        /// Networks that may send from any address and to every list, without a password. From
+        /// other clients the server accepts only mail to the lists' return paths.
         pub trusted: Vec<Subnet> = Vec::new(),
-        /// The user whose rights the server takes on when its ports are open and its keys read.
+        /// User as which the server runs after it has opened its ports and read its keys.
         pub run_as: Option<String>,
-        /// Who reads mail for `postmaster`, and for `postmaster` of each list's domain (RFC 5321
-        /// section 4.5.1). A server that has lists needs one.
+        /// Address that gets mail for `postmaster`, and for `postmaster` of each list's domain (RFC
+        /// 5321 section 4.5.1). A server with lists needs it.
         pub postmaster: Option<Address>,
-        /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
-        /// it is not set.
+        /// Address that gets mail for `abuse` of each list's domain (RFC 2142 section 2). By
+        /// default the postmaster.
         pub abuse: Option<Address>,
-        /// Where providers send complaints of their users (feedback loops, RFC 6449): an address of
-        /// a list's domain. Who complains about a copy of a list's mail is unsubscribed, when the
-        /// complaint has that copy's return path or link to unsubscribe. Other mail to it goes to
-        /// abuse.
+        /// Address to which providers send complaints of their users (feedback loops, RFC 6449), in
+        /// a list's domain. A complaint with a copy's return path or unsubscribe link unsubscribes
+        /// its recipient. Other mail to the address goes to abuse.
         pub complaints: Option<Address>,
-        /// Sessions at once, beside those that have yet to log in. Where a limit is reached, a session
-        /// whose text is not coming gives way to a new one (421), first of the network with the
-        /// most; where there is none, or its own network has more, the new one is asked to come
-        /// again. From half of them on, what a session may take shrinks to `bounds.stressed`.
-        /// (Postfix: default_process_limit, 100.)
+        /// Maximum simultaneous sessions, without those that have yet to log in. At the limit, an
+        /// idle session gives way to a new one (421), first one of the network with the most
+        /// sessions. If there is none, or the new client's network has more, the new one is asked
+        /// to try again later. From half of them on, the limits of a session shrink to
+        /// `bounds.stressed`. (Postfix: default_process_limit, 100.)
         pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
-        /// Of these, those of clients who may not send without a password: they have these for
-        /// themselves; the rest is for the trusted, and those who have logged in. At ports for
-        /// submission there are as many again for those who have yet to log in, and as many once more
-        /// for those of them at an address from which a user has logged in before.
+        /// Sessions of these for clients that may not send without a password. The rest is for
+        /// trusted clients and for users that have logged in. Ports for submission have the same
+        /// number again for clients that have yet to log in, and once more for those at an address
+        /// from which a user has logged in before.
         pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
-        /// Of the unknown clients' sessions, those of one network of 24 bits of IPv4, or 48 of IPv6:
-        /// what one subscriber of a provider commonly has at most.
+        /// Maximum sessions of unknown clients from one network of 24 bits of IPv4, or 48 bits of
+        /// IPv6, which one subscriber of a provider commonly has at most.
         pub neighbours: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// Of these, those of one client: an address, or a network of 64 bits of IPv6. (Postfix:
-        /// smtpd_client_connection_count_limit, half of all.)
+        /// Maximum sessions of these from one client: an address, or a network of 64 bits of IPv6.
+        /// (Postfix: smtpd_client_connection_count_limit, half of all.)
         pub stranger: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
-        /// Of the trusted sessions, those of one network of `trusted` or of a submitter.
+        /// Maximum trusted sessions from one network of `trusted` or of a submitter.
         pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// Memory for messages, from their first octet until they are answered for, all sessions
-        /// together, those of unknown clients in one half of it. Who needs more is asked to come again
-        /// (452). Four of the largest fit.
+        /// Memory for messages of all sessions, from their first octet until they are confirmed.
+        /// Unknown clients have one half of it. Clients that need more are asked to try again later
+        /// (452). It has to hold four of the largest messages.
         pub memory: Bytes = Bytes(200_000_000),
-        /// Subscribers of all lists together that are known. Mail for others is asked to come again
-        /// (452) when there are so many; one takes about 100 octets of the disk.
+        /// Maximum known subscribers of all lists together. Mail for further ones is deferred
+        /// (452). One subscriber takes about 100 octets of the disk.
         pub subscribers: NonZeroU32 = NonZeroU32::new(10_000_000).expect("above 0"),
-        /// Whether a CR or LF that stands alone in a message of a trusted client is made a line's end
-        /// (programs that hand lines to Python's smtplib as they have them end them so); else, and
-        /// in messages of all others, it is refused.
+        /// Whether a single CR or LF in a message of a trusted client becomes a line end, because
+        /// some programs that use Python's smtplib send such lines. Otherwise, and in messages of
+        /// all other clients, it is refused.
         pub repair: bool = true,
-        /// What one session may take.
+        /// Limits of one session.
         pub bounds: Bounds = defaults(),
-        /// What clients may make the server send or store in an hour.
+        /// Hourly limits of what clients may make the server send or store.
         pub hourly: HourlyBounds = defaults(),
-        /// How long messages under way may still come in when the server is stopped.
+        /// Time in which incoming messages may end when the server is stopped.
         pub grace: Span = Span::from_s(10),
     }
 }
 
 parameters! {
-    /// A port at which mail is taken.
+    /// A port at which the server accepts mail.
     pub struct Listener: "listener" {
-        /// The address and port.
+        /// Address and port.
         pub address: SocketAddr,
-        /// What is spoken there.
+        /// Protocol.
         pub protocol: Protocol = Protocol::Smtp,
-        /// Whether TLS begins at once (RFC 8314); else STARTTLS is offered, given a certificate. Such a
-        /// port, and port 587, is for submission: who is not trusted has to log in soon, and does
-        /// not compete with unknown clients at other ports.
+        /// Whether TLS starts at once (RFC 8314). Otherwise STARTTLS is offered if there is a
+        /// certificate. Such a port, and port 587, is for submission: untrusted clients have to log
+        /// in soon, and do not compete with unknown clients at other ports.
         pub implicit_tls: bool = false,
-        /// Where a password is asked for.
+        /// When a password is required.
         pub auth: AuthUse = AuthUse::Tls,
     }
 }
 
 parameters! {
-    /// A certificate and its key, as files in PEM.
+    /// Certificate and key, as PEM files.
     pub struct Certificate: "certificate" {
-        /// The certificate, and those that lead to a root.
+        /// The certificate, and those up to a root.
         pub chain: String,
         /// The private key.
         pub key: String,

@@ -16,14 +16,14 @@ use std::str::FromStr;
 parameters! {
     /// Programs that may send without a password, by their addresses, and what they may send.
     pub struct Program: "submitter" {
-        /// The networks that they are in.
+        /// Networks of the programs.
         pub networks: Vec<Subnet>,
-        /// The lists that they may send to, by their return paths: `MAIL FROM` is such a path.
+        /// Return paths of the lists to which they may send. `MAIL FROM` is such a path.
         pub lists: Vec<Pattern> = Vec::new(),
-        /// The addresses that may stand in `MAIL FROM` of mail that is no list's. A list's return
-        /// path is never meant by them.
+        /// Addresses that the user may use in `MAIL FROM` of other mail. They never include a
+        /// list's return path.
         pub senders: Vec<Pattern> = Vec::new(),
-        /// The addresses that may stand in the `From:` field, of all their mail; any without.
+        /// Addresses that may be in the `From:` field of all their mail. By default any.
         pub from: Vec<Pattern> = Vec::new(),
     }
 }
@@ -226,18 +226,18 @@ pub(crate) fn check_lists(patterns: &[Pattern], lists: &[List]) -> Result<(), Re
 }
 
 parameters! {
-    /// A user, who may send by a password.
+    /// A user who may send with a password.
     pub struct User: "user" {
         /// The name.
         pub name: String,
         /// The hash of the password, as `sojourn mail password` prints it.
         pub password: String,
-        /// The lists that the user may send to, by their return paths: `MAIL FROM` is such a path.
+        /// Return paths of the lists to which the user may send. `MAIL FROM` is such a path.
         pub lists: Vec<Pattern> = Vec::new(),
-        /// The addresses that may stand in `MAIL FROM` of mail that is no list's. A list's return
-        /// path is never meant by them.
+        /// Addresses that the user may use in `MAIL FROM` of other mail. They never include a
+        /// list's return path.
         pub senders: Vec<Pattern> = Vec::new(),
-        /// The addresses that may stand in the `From:` field, of all the user's mail; any without.
+        /// Addresses that may be in the `From:` field of all the user's mail. By default any.
         pub from: Vec<Pattern> = Vec::new(),
     }
 }

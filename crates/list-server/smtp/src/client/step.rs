@@ -10,21 +10,21 @@ use std::fmt;
 pub enum Step {
     /// The connection itself.
     Connect,
-    /// The server's first words.
+    /// Time-out of the server's greeting.
     Greeting,
     /// The answer to EHLO, HELO or STARTTLS, or the handshake after it.
     Hello,
-    /// The answer to MAIL.
+    /// Time-out of the reply to MAIL.
     Mail,
     /// The answer to RCPT.
     Rcpt,
-    /// The answer to DATA.
+    /// Time-out of the reply to DATA.
     Data,
     /// The message being written.
     Block,
     /// The answer to the final dot, or to BDAT LAST.
     Dot,
-    /// The answer to RSET.
+    /// Time-out of the reply to RSET.
     Rset,
     /// The answer to QUIT.
     Quit,

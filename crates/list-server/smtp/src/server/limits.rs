@@ -31,34 +31,35 @@ choices! {
 }
 
 parameters! {
-    /// What one session may take of memory and time.
+    /// Limits of memory and time for one session.
     pub struct Bounds: "bounds" {
-        /// The largest message (SIZE, RFC 1870).
+        /// Largest message (SIZE, RFC 1870).
         pub message: Bytes = Bytes(50_000_000),
-        /// Recipients of one message. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
+        /// Maximum recipients of one message. A server has to accept 100 (RFC 5321 section
+        /// 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100_000).expect("above 0"),
-        /// How long a command may take to come, from the reply before it to its last octet
-        /// (RFC 5321 section 4.5.3.2.7: 5 minutes at least), and how long a client may take to log
-        /// in at a port for submission.
+        /// Longest time from a reply to the last octet of the next command (RFC 5321 section
+        /// 4.5.3.2.7: at least 5 minutes), and longest time to log in at a port for submission.
         pub command: Span = Span::from_s(300),
-        /// How long no octet of a message may come (a client's own limit is 3 minutes, RFC 5321
-        /// section 4.5.3.2.5).
+        /// Longest pause within a message (a client's own limit is 3 minutes, RFC 5321 section
+        /// 4.5.3.2.5).
         pub block: Span = Span::from_s(180),
-        /// How long a message may take to come.
+        /// Longest time to receive a message.
         pub text: Span = Span::from_s(3600),
-        /// How long a session may take.
+        /// Longest duration of a session.
         pub session: Span = Span::from_s(6 * 3600),
-        /// Commands of one session that are wrong or refused to unauthenticated clients; then it is ended.
+        /// Wrong commands, and commands refused to unauthenticated clients, after which a session
+        /// is ended.
         pub errors: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
-        /// Commands of one session that lead to no message (EHLO, RSET, NOOP, AUTH and such), from one
-        /// message to the next; then it is ended (Postfix: smtpd_junk_command_limit).
+        /// Commands without a message (EHLO, RSET, NOOP, AUTH and the like), from one message to
+        /// the next, after which a session is ended (Postfix: smtpd_junk_command_limit).
         pub detours: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// Passwords of one session that are wrong; then it is ended.
+        /// Wrong passwords after which a session is ended.
         pub logins: NonZeroU32 = NonZeroU32::new(3).expect("above 0"),
-        /// `Received:` lines of a message; one with more goes round in circles (RFC 5321 section
-        /// 6.3: 100 at least).
+        /// Maximum `Received:` lines of a message. A message with more is in a loop (RFC 5321
+        /// section 6.3: at least 100).
         pub hops: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
-        /// What a session may take while hardly a connection is left for others.
+        /// Limits of a session while hardly any connection is free for others.
         pub stressed: Stressed = defaults(),
     }
 }
@@ -82,7 +83,7 @@ pub struct SessionConfig {
     pub name: String,
     /// What is spoken.
     pub protocol: Protocol,
-    /// Where a password is asked for.
+    /// When a password is required.
     pub auth: AuthUse,
     /// Whether it is for submission (RFC 6409): who is not known has to log in soon.
     pub submission: bool,
@@ -120,23 +121,23 @@ impl AuthUse {
 }
 
 parameters! {
-    /// What a session may take when all connections are in use; while half of them are free it has
-    /// its ordinary bounds, and between the two what is between (Postfix has two steps: its stress
-    /// mode, STRESS_README).
+    /// Limits of a session when all connections are in use. While half of them are free it has its
+    /// ordinary limits, and the limits change gradually between the two. (Postfix has two steps:
+    /// its stress mode, STRESS_README.)
     pub struct Stressed: "bounds under stress" {
-        /// How long a command may take to come, or no octet of a message (Postfix: smtpd_timeout,
-        /// 10 s under stress).
+        /// Longest time for a command, or pause within a message (Postfix: smtpd_timeout, 10 s
+        /// under stress).
         pub command: Span = Span::from_s(10),
-        /// How long a client may take to its next whole message, from its beginning or the last
-        /// one, apart from the time that `rate` gives the text.
+        /// Longest time from the start of the session, or from the last message, to the next
+        /// complete message, without the time that `rate` allows for its text.
         pub message: Span = Span::from_s(60),
-        /// Octets of a text that have to come in a second (Postfix: smtpd_min_data_rate, 500).
+        /// Minimum octets per second of a text (Postfix: smtpd_min_data_rate, 500).
         pub rate: Bytes = Bytes(500),
-        /// Commands of one session that are wrong or refused to unauthenticated clients (Postfix:
+        /// Maximum wrong commands, and commands refused to unauthenticated clients (Postfix:
         /// smtpd_hard_error_limit, 1 under stress).
         pub errors: NonZeroU32 = NonZeroU32::new(1).expect("above 0"),
-        /// Commands of one session that lead to no message. Two EHLO and STARTTLS are such
-        /// (Postfix: smtpd_junk_command_limit, 1 under stress, where EHLO is none).
+        /// Maximum commands without a message. Two EHLO and STARTTLS count (Postfix:
+        /// smtpd_junk_command_limit, 1 under stress, where EHLO does not count).
         pub detours: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
     }
 }

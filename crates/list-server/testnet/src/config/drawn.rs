@@ -26,7 +26,7 @@ parameters! {
         pub unreachable: f64 = 0.02,
         /// The share of subscribers who are greylisted.
         pub greylisted: f64 = 0.1,
-        /// For how long.
+        /// Duration of greylisting.
         pub greylisting: Span = Span::from_s(60),
         /// The share of subscribers whose servers take their time.
         pub slow: f64 = 0.05,

@@ -21,7 +21,7 @@ use crate::device::hdd::{Arm, Geometry, Spot};
 use sojourn_core::{Time, variants};
 
 variants! {
-    /// In which order each disk serves.
+    /// Order in which each disk serves accesses.
     pub enum Scheduling: "scheduling" => with_scheduling {
         Fcfs(Fcfs),
         Rpo(Rpo),

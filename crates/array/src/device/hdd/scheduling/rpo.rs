@@ -10,7 +10,7 @@ parameters! {
     /// served; only positionings of seek and rotation are shortened. For independent positioning;
     /// what it stands for is `satf`, with mechanical.
     pub struct Rpo: "rpo" {
-        /// Which jobs the number counts.
+        /// Which waiting jobs are counted.
         pub counts: Counts = Counts::All,
     }
 }

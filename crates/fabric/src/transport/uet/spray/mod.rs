@@ -19,7 +19,7 @@ use sojourn_core::{Light, Time, variants};
 macro_rules! spraying {
     ($($variant:ident($running:ty),)+) => {
         variants! {
-            /// Which entropy value each packet carries.
+            /// How the entropy value of each packet is chosen.
             pub enum Spraying: "spraying" { $($variant($variant),)+ }
         }
 

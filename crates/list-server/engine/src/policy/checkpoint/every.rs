@@ -9,9 +9,9 @@ parameters! {
     /// After so many recipients (sendmail's CheckpointInterval, whose default is 10; the paper's
     /// "Do not do this at home" is 1). A crash repeats what was not written.
     pub struct Every: "every" {
-        /// How many recipients.
+        /// Number of recipients after which results are written.
         pub recipients: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
-        /// The longest that fewer wait; sendmail writes them when the envelope is done.
+        /// Longest time that fewer results wait. sendmail writes them when the envelope is done.
         pub linger: Span = Span::from_s(1),
     }
 }

@@ -8,7 +8,7 @@ parameters! {
     /// Group commit: what is done within a few milliseconds is written together, and a session
     /// begins no transaction before its last one is written.
     pub struct Group: "group" {
-        /// How long the first waits for others.
+        /// Time that the first result waits for others.
         pub width: Span = Span::from_ms(2),
     }
 }

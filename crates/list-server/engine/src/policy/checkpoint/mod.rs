@@ -14,7 +14,7 @@ pub use super::checkpoint::queue_files::QueueFiles;
 use sojourn_core::{Span, variants};
 
 variants! {
-    /// When what is done is written to stable storage.
+    /// When results are written to stable storage.
     pub enum CheckpointKind: "checkpoint" => checkpoint {
         Group(Group),
         Every(Every),

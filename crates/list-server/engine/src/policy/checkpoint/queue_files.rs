@@ -11,7 +11,7 @@ parameters! {
     /// after the other, so envelopes wait for each other at the disk ("Further Experiments": "Do
     /// not do this at home" is 1). A crash repeats what was not written.
     pub struct QueueFiles: "queue-files" {
-        /// How many recipients (CheckpointInterval).
+        /// Number of recipients after which the queue file is rewritten (CheckpointInterval).
         pub recipients: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
     }
 }

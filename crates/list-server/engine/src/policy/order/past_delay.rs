@@ -10,7 +10,7 @@ parameters! {
     /// Fix'"). The paper averages each recipient's attempts of a day; here a destination's are
     /// averaged, recent ones counting most, and one that is not known yet stands for `unknown`.
     pub struct PastDelay: "past-delay" {
-        /// Where destinations without a past stand.
+        /// Assumed time of destinations without past attempts.
         pub unknown: Span = Span::from_s(5),
     }
 }

@@ -8,11 +8,11 @@ parameters! {
     /// Twice as long each time, up to a most. The defaults are Postfix's, minimal_backoff_time and
     /// maximal_backoff_time.
     pub struct Backoff: "backoff" {
-        /// The first wait.
+        /// Time before the second attempt.
         pub first: Span = Span::from_s(300),
-        /// The longest wait.
+        /// Longest time between two attempts.
         pub most: Span = Span::from_s(4000),
-        /// At most this share of a wait is added to it by chance.
+        /// Largest random addition to a wait, as a share of it.
         pub jitter: f64 [0.0..=1.0] = 0.1,
     }
 }

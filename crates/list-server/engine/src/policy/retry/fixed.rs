@@ -8,11 +8,11 @@ parameters! {
     /// Always the same wait: a queue run every so often (the paper's reaper, three times an hour),
     /// and a host that was marked dead for so long (its sendmail's hour).
     pub struct Fixed: "fixed" {
-        /// How long a recipient waits.
+        /// Time between two attempts for a recipient.
         pub every: Span = Span::from_s(1200),
-        /// How long a host is left alone.
+        /// Time for which a failed host is not tried again.
         pub dead: Span = Span::from_s(3600),
-        /// At most this share of a wait is added to it by chance.
+        /// Largest random addition to a wait, as a share of it.
         pub jitter: f64 [0.0..=1.0] = 0.1,
     }
 }

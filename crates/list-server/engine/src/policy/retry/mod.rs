@@ -12,7 +12,7 @@ use sojourn_core::random::mix;
 use sojourn_core::{Span, Streams, variants};
 
 variants! {
-    /// When to try again.
+    /// When a failed delivery is tried again.
     pub enum RetryKind: "retry schedule" => retry {
         Prompt(Prompt),
         Backoff(Backoff),

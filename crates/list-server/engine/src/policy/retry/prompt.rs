@@ -13,11 +13,11 @@ parameters! {
     /// section 4.5.4.1 would have at least half an hour between tries; it is older than
     /// greylisting.
     pub struct Prompt: "prompt" {
-        /// How long a host is left alone at first.
+        /// First time for which a host is not tried again.
         pub first: Span = Span::from_s(60),
-        /// The longest wait.
+        /// Longest time between two attempts.
         pub most: Span = Span::from_s(3600),
-        /// At most this share of a wait is added to it by chance.
+        /// Largest random addition to a wait, as a share of it.
         pub jitter: f64 [0.0..=1.0] = 0.05,
     }
 }

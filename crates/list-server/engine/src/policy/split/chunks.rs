@@ -9,7 +9,7 @@ parameters! {
     /// Envelopes of so many recipients, in the order of service, side by side: the paper's 75 to
     /// 100 lists ("The First Suggestion", "Further Experiments").
     pub struct Chunks: "chunks" {
-        /// Recipients of one envelope.
+        /// Recipients per envelope.
         pub size: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
     }
 }

@@ -9,7 +9,7 @@ parameters! {
     /// Envelopes of at most so many recipients, side by side, to which recipients are dealt in turn,
     /// in the order of service: where that goes by past delays, each has its part of the quick.
     pub struct Dealt: "dealt" {
-        /// Recipients of one envelope at most.
+        /// Maximum recipients per envelope.
         pub size: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
     }
 }

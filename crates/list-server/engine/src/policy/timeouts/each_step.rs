@@ -9,28 +9,28 @@ parameters! {
     /// `rfc5321`. A time that is too short loses mail to slow hosts; one that is too long lets hosts
     /// that do not answer hold sessions.
     pub struct EachStep: "steps" {
-        /// The answer of the name servers.
+        /// Time-out of the name servers' answer.
         pub resolve: Span = rfc5321::STEPS.resolve,
-        /// The connection.
+        /// Time-out of the connection.
         pub connect: Span = rfc5321::STEPS.connect,
-        /// The server's first words.
+        /// Time-out of the server's greeting.
         pub greeting: Span = rfc5321::STEPS.greeting,
-        /// The answer to EHLO, and the handshake of TLS.
+        /// Time-out of the reply to EHLO, and of the TLS handshake.
         pub hello: Span = rfc5321::STEPS.hello,
-        /// The answer to MAIL.
+        /// Time-out of the reply to MAIL.
         pub mail: Span = rfc5321::STEPS.mail,
-        /// The answer to each RCPT.
+        /// Time-out of the reply to each RCPT.
         pub rcpt: Span = rfc5321::STEPS.rcpt,
-        /// The answer to DATA.
+        /// Time-out of the reply to DATA.
         pub data: Span = rfc5321::STEPS.data,
-        /// Each time that some of the message is taken off.
+        /// Time-out for each part of the message to be sent.
         pub block: Span = rfc5321::STEPS.block,
-        /// The answer to the final dot. A server that took the message and is not waited for gets it
-        /// twice.
+        /// Time-out of the reply to the final dot. If it is too short, a server that accepted the
+        /// message gets it twice.
         pub dot: Span = rfc5321::STEPS.dot,
-        /// The answer to RSET.
+        /// Time-out of the reply to RSET.
         pub rset: Span = rfc5321::STEPS.rset,
-        /// The answer to QUIT; 1 ms for a server that does not wait for it.
+        /// Time-out of the reply to QUIT; 1 ms for a server that does not wait for it.
         pub quit: Span = rfc5321::STEPS.quit,
     }
 }

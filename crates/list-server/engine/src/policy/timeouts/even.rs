@@ -8,9 +8,9 @@ parameters! {
     /// One time for every step, as the paper speaks of it: "like as much as 300 seconds" from
     /// the connection on ("Next Analysis Step").
     pub struct Even: "even" {
-        /// How long a step may take.
+        /// Time-out of each step.
         pub step: Span = Span::from_s(300),
-        /// How long in the first pass, before a host has failed; by default as long.
+        /// Time-out in the first pass, before a host has failed. By default the same.
         pub first: Option<Span>,
     }
 }

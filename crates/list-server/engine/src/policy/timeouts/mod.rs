@@ -44,25 +44,25 @@ impl Timeouts for TimeoutsKind {
 /// How long to wait, step by step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// The answer of the name servers.
+    /// Time-out of the name servers' answer.
     pub resolve: Span,
-    /// The connection.
+    /// Time-out of the connection.
     pub connect: Span,
-    /// The server's first words.
+    /// Time-out of the server's greeting.
     pub greeting: Span,
-    /// The answer to EHLO, and the handshake of TLS.
+    /// Time-out of the reply to EHLO, and of the TLS handshake.
     pub hello: Span,
-    /// The answer to MAIL.
+    /// Time-out of the reply to MAIL.
     pub mail: Span,
-    /// The answer to each RCPT.
+    /// Time-out of the reply to each RCPT.
     pub rcpt: Span,
-    /// The answer to DATA.
+    /// Time-out of the reply to DATA.
     pub data: Span,
-    /// Each time that some of the message is taken off.
+    /// Time-out for each part of the message to be sent.
     pub block: Span,
     /// The answer to the final dot.
     pub dot: Span,
-    /// The answer to RSET.
+    /// Time-out of the reply to RSET.
     pub rset: Span,
     /// The answer to QUIT.
     pub quit: Span,

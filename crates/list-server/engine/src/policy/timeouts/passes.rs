@@ -11,7 +11,7 @@ parameters! {
     /// with longer ones). The answer to the final dot is never cut: a server that has taken the
     /// message and is not waited for gets it twice (RFC 5321 section 4.5.3.2.6).
     pub struct Passes: "passes" {
-        /// By how much the first pass is cut.
+        /// Factor by which the time-outs of the first pass are shorter.
         pub cut: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
     }
 }

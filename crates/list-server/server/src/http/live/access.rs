@@ -19,17 +19,17 @@ use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
 parameters! {
-    /// The live page, `/metrics` for Prometheus, and `/healthz`. It has no TLS: from elsewhere it is
-    /// reached through a tunnel, or a proxy that has.
+    /// The live page, `/metrics` for Prometheus, and `/healthz`. They have no TLS: from other
+    /// machines use a tunnel, or a proxy with TLS.
     pub struct Live: "live" {
-        /// The address and port.
+        /// Address and port.
         pub address: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8026)),
-        /// A file with the token that a browser or a program has to show, as `?token=` or as a bearer's.
-        /// Without it the server makes one, and keeps it beside its spool: `SPOOL.token`.
+        /// File with the token that a browser or a program has to present, as `?token=` or as a
+        /// bearer token. By default the server creates one next to its spool: `SPOOL.token`.
         pub token: Option<String>,
-        /// Names under which it is reached, beside `localhost` and the address itself: a proxy's, for
-        /// one. A request for another host is refused (421): a page elsewhere could have made a
-        /// browser send it (DNS rebinding).
+        /// Further names under which it is reached, besides `localhost` and the address itself, for
+        /// example those of a proxy. A request for another host is refused (421), because a foreign
+        /// page may have caused it (DNS rebinding).
         pub names: Vec<String> = Vec::new(),
     }
 }

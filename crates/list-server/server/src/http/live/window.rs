@@ -20,7 +20,7 @@ pub(crate) struct Window {
 /// Where a server is watched.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The address and port.
+    /// Address and port.
     pub address: SocketAddr,
     /// The file with the token to be shown there.
     pub token: PathBuf,

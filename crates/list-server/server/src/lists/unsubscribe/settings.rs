@@ -12,13 +12,13 @@ parameters! {
     /// An endpoint of the server where recipients unsubscribe with one click (RFC 8058). Each
     /// copy of a list's mail has a separate link there, in `List-Unsubscribe`.
     pub struct Unsubscribe: "unsubscribe" {
-        /// The beginning of the links, as recipients reach it: an https URI, such as
+        /// Start of the links, as recipients reach it: an https URI, such as
         /// `https://lists.example.org/unsubscribe`. The list and a token follow it.
         pub url: String,
-        /// The address and port where it is served.
+        /// Address and port of the endpoint.
         pub address: SocketAddr = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 443)),
-        /// Whether it is served under TLS, with the server's `certificate`. Without, a proxy in front
-        /// of it has to speak https, and only that proxy should reach the port.
+        /// Whether the endpoint uses TLS with the server's `certificate`. Otherwise a proxy in
+        /// front of it has to speak https, and only that proxy should reach the port.
         pub tls: bool = true,
     }
 }
