@@ -184,8 +184,9 @@ class Run(StoredRun):
             kind: `"slowdown"` or `"time"`: mean and 99th percentile against `x`. `"cdf"`: the
                 distribution at one value of `x`. `"missed"`: the share of missed deadlines against
                 `x`. `"goodput"`: the goodputs of flows that never end, at one value of `x`.
-                `"fairness"`: how evenly these share, against the averaging time. By default the
-                usual picture for such jobs.
+                `"fairness"`: how evenly these share, against the averaging time. `"timeline"`: when
+                the collectives of an iteration were under way. By default the usual picture for
+                such jobs.
             x: the column along the axis; by default the load, or the first swept number.
             by: columns of which each combination is a line; by default the other swept ones.
             at: the value of `x` for distributions; by default the largest.

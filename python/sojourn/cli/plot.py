@@ -12,7 +12,9 @@ from sojourn.cli import options
 @click.option(
     "--kind",
     "kinds",
-    type=options.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fairness", "fct", "qct"]),
+    type=options.OneOf(
+        ["slowdown", "time", "cdf", "missed", "goodput", "fairness", "timeline", "fct", "qct"]
+    ),
     multiple=True,
     help="slowdown, time: against x. cdf: distributions at one x. missed: deadlines against x."
     " goodput: flows that never end, at one x. fairness: the same flows, by averaging time. fct and"
