@@ -22,10 +22,12 @@ COLUMN = "exposed_ps"
 """A column that only iterations have."""
 
 _MOST_LINES = 12
+_BINS = 300
 _NOTE = (
-    "bars: from the last rank that joins a collective until the last one has everything, in the"
-    " group that ends last; dashed line: where the iteration would end without the network; black"
-    " line: its end; what lies between them is exposed communication"
+    "height: share of the time in which a collective was under way, from the last rank that joins"
+    " it until the last one has everything, in the group that ends last; dashed line: where the"
+    " iteration would end without the network; black line: its end; exposed communication lies"
+    " between the two"
 )
 
 
@@ -59,7 +61,7 @@ def drawn(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmu
     picture, panels = style.panels(len(found), 1, run.title, _NOTE)
     latest = max(one.end for _, one in found)
     for (panel,), (case, one) in zip(panels, found, strict=True):
-        _draw(panel, one)
+        _draw(panel, one, latest)
         panel.set_xlim(0, latest * 1.02)
         panel.set_title(labels.case(case), loc="left")
     panels[-1][0].set_xlabel("time since the iteration began [ms]")
@@ -90,16 +92,26 @@ def _read(run: StoredRun, record: Record) -> _Iteration | None:
     return _Iteration(float(times["finished_ps"][whole][0]), float(busy), spans)
 
 
-def _draw(panel: Axes, one: _Iteration) -> None:
+def _draw(panel: Axes, one: _Iteration, latest: float) -> None:
     names = list(one.spans)[:_MOST_LINES]
+    edges = np.linspace(0, latest, _BINS + 1)
     for place, name in enumerate(names):
-        spans = one.spans[name]
-        bars = [(begin, end - begin) for begin, end in spans]
-        look = style.look(place)
-        panel.broken_barh(bars, (place - 0.35, 0.7), facecolors=look["color"], linewidth=0)
+        share = np.minimum(_covered(one.spans[name], edges), 1)
+        foot, look = place + 0.4, style.look(place)
+        panel.stairs(foot - 0.8 * share, edges, baseline=foot, fill=True, color=look["color"])
     panel.axvline(one.busy, color="grey", linestyle="--")
     panel.axvline(one.end, color="black")
     _label(panel, names)
+
+
+def _covered(
+    spans: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The share of the time between two edges that lies in spans, one beside the other."""
+    begin, end = spans.T
+    until = [np.clip(edge, begin, end).sum() for edge in edges]
+    shares: npt.NDArray[np.float64] = np.diff(until) / np.diff(edges)
+    return shares
 
 
 def _label(panel: Axes, names: Sequence[str]) -> None:
