@@ -313,7 +313,8 @@ impl FabricCase {
             .collect();
         let jobs = Jobs::new(&drawn?);
         // Ranks say themselves how long they take.
-        let last = jobs.last_arrival().max(jobs.ranks.as_ref().map(|_| Time::ZERO + LATEST_ARRIVAL));
+        let last =
+            jobs.last_arrival().max(jobs.ranks.as_ref().map(|_| Time::ZERO + LATEST_ARRIVAL));
         let drained = last.map(|last| last + self.drain);
         let network = Arc::new(graph.network());
         let failures = self.failures(&network, streams)?;

@@ -172,7 +172,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
     fn begin_early(&mut self, summary: WindowSummary) {
         let Fabric { links: Links { wheel, .. }, arena, .. } = &mut self.fabric;
         let next = wheel.current() + 1;
-        if summary.next == next && summary.done < self.own && wheel.ends() <= self.scenario.horizon {
+        if summary.next == next && summary.done < self.own && wheel.ends() <= self.scenario.horizon
+        {
             wheel.go_on_to(next, arena);
             self.begin();
             self.has_begun = true;

@@ -45,7 +45,12 @@ impl Board {
 
     /// A rank joins the collective `call` of its group of `size` ranks at `now`. When all have joined, the time at
     /// which the last one did.
-    pub(crate) fn join(&self, (call, tag, group): (u32, u32, u32), size: u32, now: Time) -> Option<Time> {
+    pub(crate) fn join(
+        &self,
+        (call, tag, group): (u32, u32, u32),
+        size: u32,
+        now: Time,
+    ) -> Option<Time> {
         let mut left = self.left();
         let (joined, last) = left.joined.entry((call, tag, group)).or_insert((0, now));
         *joined += 1;

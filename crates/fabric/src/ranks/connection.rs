@@ -151,7 +151,8 @@ impl Connections {
     #[inline]
     pub fn payload(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
-        let whole = connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
+        let whole =
+            connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
         if whole.contains(&sequence) {
             return Some(self.payload as u16);
         }
@@ -163,7 +164,8 @@ impl Connections {
     #[inline]
     pub fn leaves(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
-        let whole = connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
+        let whole =
+            connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
         if whole.contains(&sequence) {
             return Some(self.payload as u16);
         }
@@ -239,9 +241,9 @@ mod tests {
 
     #[test]
     fn each_message_has_packets_of_its_own() {
-        let load = [2500, 1000, 1].iter().fold(Load::default(), |load, &bytes| {
-            load.add(1, bytes, 1000).expect("few packets")
-        });
+        let load = [2500, 1000, 1]
+            .iter()
+            .fold(Load::default(), |load, &bytes| load.add(1, bytes, 1000).expect("few packets"));
         assert_eq!(load, Load { messages: 3, packets: 5, bytes: 3501 });
         let connections = Connections::new(7, [load], 1000);
         assert_eq!((connections.packets(6), connections.packets(7)), (None, Some(5)));

@@ -67,13 +67,19 @@ impl Display for PlanError {
 impl RankPlan {
     /// The plan of `program` on these hosts, one for each rank, with packets of up to `payload` bytes. Panics where
     /// the number of hosts is another one.
-    pub fn new(program: Program, hosts: Vec<u16>, server: Server, payload: u64) -> Result<RankPlan, PlanError> {
+    pub fn new(
+        program: Program,
+        hosts: Vec<u16>,
+        server: Server,
+        payload: u64,
+    ) -> Result<RankPlan, PlanError> {
         assert_eq!(hosts.len(), program.ranks() as usize, "a host for each rank");
         let mut found = Found { program: &program, server, payload, lanes: BTreeMap::new() };
         let waits_for_acknowledgements = found.walk()?;
         let (lanes, loads): (Vec<Lane>, Vec<Load>) = found.lanes.into_iter().unzip();
         let ranks = 0..=program.ranks();
-        let starts = ranks.map(|rank| lanes.partition_point(|lane| lane.from < rank) as u32).collect();
+        let starts =
+            ranks.map(|rank| lanes.partition_point(|lane| lane.from < rank) as u32).collect();
         Ok(RankPlan { program, hosts, server, lanes, loads, starts, waits_for_acknowledgements })
     }
 

@@ -116,7 +116,8 @@ impl<'a> Ranks<'a> {
         };
         let ranks = 0..program.ranks();
         let states: Vec<_> = ranks.clone().map(|rank| own(rank).then(|| state(rank))).collect();
-        let begins = ranks.filter(|&rank| own(rank)).map(|rank| Note::Look { at: Time::ZERO, rank });
+        let begins =
+            ranks.filter(|&rank| own(rank)).map(|rank| Note::Look { at: Time::ZERO, rank });
         Ranks {
             run,
             side,
@@ -404,9 +405,8 @@ impl<'a> Ranks<'a> {
             self.outcome.closed[call as usize] += 1;
             let at = heard(last, span, self.window);
             let members = (0..size).map(|index| groups.member(group, index));
-            let letters: Vec<Letter> = members
-                .map(|rank| Letter { at, rank, news: News::Over { call, tag } })
-                .collect();
+            let letters: Vec<Letter> =
+                members.map(|rank| Letter { at, rank, news: News::Over { call, tag } }).collect();
             self.leave(&letters);
         }
     }
@@ -434,7 +434,13 @@ impl<'a> Ranks<'a> {
     }
 
     /// A message of a collective has come to `rank`.
-    fn step_came(&mut self, rank: u32, (call, tag): (u32, u32), (channel, slot): (u8, u32), now: Time) {
+    fn step_came(
+        &mut self,
+        rank: u32,
+        (call, tag): (u32, u32),
+        (channel, slot): (u8, u32),
+        now: Time,
+    ) {
         let state = self.rank(rank);
         let place = state.under_way.iter().position(|own| (own.call, own.tag) == (call, tag));
         match place {
@@ -458,7 +464,11 @@ impl<'a> Ranks<'a> {
                 let own = &mut self.rank(rank).under_way[place].channels[channel as usize];
                 let Some(message) = own.send(&this.collective, shape) else { continue };
                 any = true;
-                let lane = Lane { from: rank, to: groups.member(group, message.to), channel: channel as u8 };
+                let lane = Lane {
+                    from: rank,
+                    to: groups.member(group, message.to),
+                    channel: channel as u8,
+                };
                 let slot = message.slot;
                 let content = Content::Step { call, tag, channel: channel as u8, slot };
                 self.send(lane, message.part.bytes, content, now);

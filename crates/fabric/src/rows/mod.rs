@@ -3,6 +3,7 @@
 mod deadlock;
 mod go_back;
 mod long_flows;
+mod rank_columns;
 mod ranks;
 mod table;
 mod too_short;

@@ -1,39 +1,19 @@
 //! The rows of collectives and iterations.
 
 use super::Played;
+use super::rank_columns::OfRanks;
 use super::table::Row;
 use super::vocabulary::Kind;
 use crate::engine::Outcome;
 use crate::ranks::{CollectiveTimes, RankOutcome, RankPlan};
 use crate::workload::Role;
-use sojourn_core::{Column, Job, Rate, Rows, Span, Time};
-use sojourn_training::collective::{Operation, Port, Shape};
-use std::borrow::Cow;
+use sojourn_core::{Job, Rate, Span, Time};
+use sojourn_training::collective::{Collective, Port, Shape};
 
 /// Explains the column `ideal_ps` of collectives and iterations.
-pub(super) const IDEALS: &str =
-    "ideal of a collective: its closed form at the goodput of the slowest host's link, with the latency of the longest \
-     path; ideal of an iteration: the rank that computes longest, with its collectives inside of a server";
-
-/// What is said of a collective or an iteration alone.
-pub(super) struct OfRanks {
-    /// The operation and the algorithm of a collective, and what it is for.
-    operation: Option<Operation>,
-    algorithm: Option<&'static str>,
-    label: Option<String>,
-    /// Which of the groups that do the same, and how many ranks took part.
-    group: Option<u32>,
-    ranks: u32,
-    /// When the last rank joined.
-    joined: Time,
-    /// Bus bandwidth in bits a second.
-    bus: f64,
-    /// Of an iteration, what its rank that computes longest computes, and takes part in on its server.
-    computed: Option<Span>,
-    on_server: Option<Span>,
-    /// What the iteration takes longer than that.
-    exposed: Option<Span>,
-}
+pub(super) const IDEALS: &str = "ideal of a collective: its closed form at the goodput of the slowest host's link, with the mean latency between \
+     neighbours of a ring or chain, and the least one of other groups; ideal of an iteration: the rank that computes \
+     longest, with its collectives inside of a server";
 
 /// The collectives that were simulated message by message, as they began, and the iteration.
 pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
@@ -43,9 +23,9 @@ pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
     let ports = Ports { of, slowest: slowest_port(of) };
     let mut collectives: Vec<_> = ranks.collectives.iter().collect();
     collectives.sort_by_key(|(key, times)| (times.began, **key));
-    let collectives = collectives.into_iter().map(|(&(call, _, group), times)| {
-        collective(plan, (call, group), times, &ports, part)
-    });
+    let collectives = collectives
+        .into_iter()
+        .map(|(&(call, _, group), times)| collective(plan, (call, group), times, &ports, part));
     collectives.chain([iteration(plan, ranks, part)]).collect()
 }
 
@@ -64,7 +44,7 @@ fn collective(
     let is_over = times.over == ranks;
     let operation = this.collective.operation();
     let members = (0..ranks).map(|index| plan.host(groups.member(group, index)));
-    let port = ports.of_hosts(members);
+    let port = ports.of_hosts(members, goes_around(&this.collective));
     let took = times.ended.since(times.joined);
     let bits = this.bytes as f64 * 8.0 * operation.bus_factor(ranks);
     let job = Job {
@@ -114,6 +94,17 @@ fn iteration(plan: &RankPlan, ranks: &RankOutcome, part: u8) -> Row {
     Row::of_ranks(Kind::Iteration, job, part, said)
 }
 
+/// Whether messages go from neighbour to neighbour.
+fn goes_around(collective: &Collective) -> bool {
+    matches!(
+        collective,
+        Collective::RingAllReduce(_)
+            | Collective::RingAllGather(_)
+            | Collective::RingReduceScatter(_)
+            | Collective::ChainBroadcast(_)
+    )
+}
+
 /// The ports of closed forms.
 struct Ports<'a> {
     of: Played<'a>,
@@ -126,9 +117,9 @@ fn slowest_port(of: Played<'_>) -> Rate {
 }
 
 impl Ports<'_> {
-    /// The port of a rank of those on these `hosts`, which form a ring: without headers, and with the latency of the
-    /// longest path between neighbours.
-    fn of_hosts(&self, hosts: impl Iterator<Item = u16> + Clone) -> Port {
+    /// The port of a rank of those on these `hosts`: without headers. What `goes_around` a ring crosses all paths
+    /// between neighbours, and so takes their mean latency; other messages may all take the shortest.
+    fn of_hosts(&self, hosts: impl Iterator<Item = u16> + Clone, goes_around: bool) -> Port {
         let (network, packets) = (self.of.network, self.of.packets);
         let full = packets.full();
         let share = packets.payload.0 as f64 / f64::from(full);
@@ -142,46 +133,11 @@ impl Ports<'_> {
             cross.sum::<Span>() + path.iter().map(|hop| hop.link.delay).sum::<Span>()
         };
         let next = hosts.clone().cycle().skip(1);
-        let longest = hosts.zip(next).filter(|(from, to)| from != to).map(latency).max();
-        let rate = Rate::new(goodput).unwrap_or(self.slowest);
-        Port { rate, latency: longest.unwrap_or(Span::ZERO) }
+        let all = hosts.zip(next).filter(|(from, to)| from != to).map(latency);
+        let latency = match goes_around {
+            true => all.clone().sum::<Span>() / (all.count() as u64).max(1),
+            false => all.min().unwrap_or(Span::ZERO),
+        };
+        Port { rate: Rate::new(goodput).unwrap_or(self.slowest), latency }
     }
-}
-
-/// The columns of collectives and iterations.
-pub(super) fn columns<'a>(table: impl Iterator<Item = Option<&'a OfRanks>> + Clone, rows: &mut Rows) {
-    let ints = |value: &dyn Fn(&OfRanks) -> i64| -> Vec<i64> {
-        table.clone().map(|own| own.map_or(-1, value)).collect()
-    };
-    let time = |at: Time| if at == Time::NEVER { -1 } else { at.ps() as i64 };
-    let span = |span: Option<Span>| span.map_or(-1, |span| span.ps() as i64);
-    let names = |value: &dyn Fn(&OfRanks) -> Option<Cow<'static, str>>| {
-        names(table.clone().map(|own| own.and_then(value)))
-    };
-    rows.push("operation", names(&|own| own.operation.map(|operation| operation.name().into())));
-    rows.push("algorithm", names(&|own| own.algorithm.map(Cow::from)));
-    rows.push("label", names(&|own| own.label.clone().map(Cow::from)));
-    rows.push("group", Column::Int(ints(&|own| own.group.map_or(-1, i64::from))));
-    rows.push("ranks", Column::Int(ints(&|own| own.ranks.into())));
-    rows.push("joined_ps", Column::Ps(ints(&|own| time(own.joined))));
-    let bus = table.clone().map(|own| own.map_or(f64::NAN, |own| own.bus)).collect();
-    rows.push("bus_bps", Column::Float(bus));
-    rows.push("computed_ps", Column::Ps(ints(&|own| span(own.computed))));
-    rows.push("on_server_ps", Column::Ps(ints(&|own| span(own.on_server))));
-    rows.push("exposed_ps", Column::Ps(ints(&|own| span(own.exposed))));
-}
-
-/// A column of names; those for which a byte has no code share the last one.
-fn names(values: impl Iterator<Item = Option<Cow<'static, str>>>) -> Column {
-    let mut known: Vec<Cow<'static, str>> = Vec::new();
-    let mut code = |name: Cow<'static, str>| match known.iter().position(|own| *own == name) {
-        Some(place) => place as u8,
-        None if known.len() < usize::from(u8::MAX) => {
-            known.push(name);
-            known.len() as u8 - 1
-        }
-        None => u8::MAX - 1,
-    };
-    let codes = values.map(|name| code(name.unwrap_or("-".into()))).collect();
-    Column::Name(codes, known)
 }

@@ -1,6 +1,6 @@
 //! The rows of all jobs of a run, and their columns.
 
-use super::ranks::OfRanks;
+use super::rank_columns::{self, OfRanks};
 use super::vocabulary::{KIND_NAMES, Kind};
 use super::{PART_NAMES, Played};
 use crate::engine::{Outcome, Watch};
@@ -320,7 +320,7 @@ pub(super) fn columns(table: &[Row], of: Played<'_>) -> Rows {
         rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
     }
     if table.iter().any(|row| row.ranks.is_some()) {
-        super::ranks::columns(table.iter().map(|row| row.ranks.as_deref()), &mut rows);
+        rank_columns::columns(table.iter().map(|row| row.ranks.as_deref()), &mut rows);
     }
     if table.iter().any(|row| row.without_route != Time::NEVER) {
         rows.push("without_route_ps", Column::Ps(ints(&|row| ps(row.without_route))));

@@ -32,7 +32,8 @@ pub(super) fn collectives(program: &Program) -> usize {
         Op::Collective { call, .. } => Some((at.rank, call)),
         _ => None,
     });
-    let simulated = joins.filter(|&(_, call)| calls[call as usize].execution == Execution::Messages);
+    let simulated =
+        joins.filter(|&(_, call)| calls[call as usize].execution == Execution::Messages);
     let leads = |&(rank, call): &(u32, u32)| {
         let groups = program.groups(call).expect("a call has groups");
         groups.place(rank).is_some_and(|(_, index)| index == 0)

@@ -198,8 +198,9 @@ fn hosted(trace: &impl Trace, context: &WorkloadContext<'_>) -> Result<Program, 
     let program = trace.program()?;
     let (ranks, hosts) = (program.ranks(), context.graph.hosts());
     if ranks as usize > hosts {
-        let expected =
-            format!("a trace of at most {hosts} ranks, one for each host of the topology, not {ranks}");
+        let expected = format!(
+            "a trace of at most {hosts} ranks, one for each host of the topology, not {ranks}"
+        );
         return Err(trace.refused(expected));
     }
     Ok(program)

@@ -65,9 +65,8 @@ fn on_rails(iteration: &Iteration, graph: &Graph) -> Result<Vec<u16>, Refusal> {
     for host in 0..network.hosts {
         leaves[network.rack_of(host)].push(host as u16);
     }
-    let refused = |expected: String| {
-        Err(Refusal::of(&iteration.placement, expected).under("placement"))
-    };
+    let refused =
+        |expected: String| Err(Refusal::of(&iteration.placement, expected).under("placement"));
     let (cards, hosts) = (iteration.server as usize, leaves[0].len());
     if leaves.iter().any(|leaf| leaf.len() != hosts) {
         return refused("\"servers\", since leaves have different numbers of hosts".to_owned());

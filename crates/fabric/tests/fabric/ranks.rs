@@ -22,7 +22,12 @@ fn switch(hosts: u32, scheme: &str) -> Lab {
 /// As many leaves as a server has cards, with `servers` hosts each.
 fn rails(leaves: u32, servers: u32, scheme: &str) -> Lab {
     let rate = gbps(400);
-    let spine = LeafSpine { rate, uplink_rate: rate, delay: Span::from_ns(500), ..leaf_spine(leaves, servers, servers, 1) };
+    let spine = LeafSpine {
+        rate,
+        uplink_rate: rate,
+        delay: Span::from_ns(500),
+        ..leaf_spine(leaves, servers, servers, 1)
+    };
     lab(Topology::LeafSpine(spine), scheme)
 }
 

@@ -119,7 +119,10 @@ mod tests {
         let to: AllToAll = AllToAll { skew: 1.0, ..defaults() };
         let from = AllToAll { skewed_by: SkewedBy::Sender, ..to.clone() };
         let bytes = |all: &AllToAll, from, to| all.part(shape, from, to).bytes;
-        assert_eq!([bytes(&to, 3, 0), bytes(&to, 3, 7), bytes(&from, 0, 5)], [367_937, 45_992, 367_937]);
+        assert_eq!(
+            [bytes(&to, 3, 0), bytes(&to, 3, 7), bytes(&from, 0, 5)],
+            [367_937, 45_992, 367_937]
+        );
         let sum: u64 = (0..8).map(|rank| bytes(&to, 0, rank)).sum();
         assert!(sum.abs_diff(1_000_000) < 8, "{sum}");
     }

@@ -284,8 +284,7 @@ impl Acting<'_> {
         if self.sender.is_done() {
             return;
         }
-        let Some(&mut Record { at, size, fate: Fate::UnderWay, .. }) =
-            self.sender.record(sequence)
+        let Some(&mut Record { at, size, fate: Fate::UnderWay, .. }) = self.sender.record(sequence)
         else {
             return;
         };
