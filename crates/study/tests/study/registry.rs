@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 /// the study needs.
 const TOPICS: [(&str, &str, &str, &[&str]); 23] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
-    ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
+    ("workloads", "workload", "kind", &[RAILS, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
     ("transports", "scheme.transport", "kind", &[TOPOLOGY, WORKLOAD, NAME, QUEUE]),
     ("queues", "scheme.queue", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT]),
@@ -62,6 +62,7 @@ const ARRIVALS: &str = "workload.arrivals = { kind = 'poisson', rate = '0.01/ms'
 const RATE: &str = "workload.arrivals.kind = 'poisson'\nworkload.arrivals.rate = '0.01/ms'";
 const BLOCKS: &str = "workload.blocks = 4";
 const TOPOLOGY: &str = "topology = 'fat-tree'";
+const RAILS: &str = "topology = { kind = 'leaf-spine', racks = 8, hosts = 16 }";
 const WORKLOAD: &str = "workload = 'permutation'";
 const KIND: &str = "workload.kind = 'permutation'";
 const NAME: &str = "scheme.name = 'mine'";
@@ -145,6 +146,8 @@ fn case(study: &str) -> Result<Case, String> {
         for (file, text) in [
             ("graph.toml", "switches = ['a']\n[[hosts]]\nswitch = 'a'\ncount = 4"),
             ("services.csv", "op,service\nread,85us"),
+            ("goal.trace", "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"),
+            ("simai.trace", "MICRO all_gpus: 4\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n"),
             ("fio.trace", "fio version 3 iolog\n7 /dev/sda read 4096 512"),
             ("blkparse.trace", "8,0 1 1 0.5 99 Q R 8 + 8 [sh]"),
             ("domains.csv", "domain,subscribers\nx.example,3"),
@@ -207,8 +210,16 @@ fn beside(topic: &str, name: &str) -> &'static str {
 /// A value for a parameter of a variant without a default: out of what describes its type.
 fn sample(topic: &str, name: &str, parameter: &Json) -> String {
     let (key, kind) = (text(parameter, "name"), text(parameter, "type"));
-    if (topic, key) == ("requests", "file") {
+    let is_trace = topic == "requests" || ["goal", "simai"].contains(&name);
+    if is_trace && key == "file" {
         return format!("'{name}.trace'");
+    }
+    if (name, key) == ("chakra", "rank") {
+        let file = |rank| {
+            let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/tests/data/astra-sim");
+            format!("{{ file = '{data}/all_reduce.{rank}.et' }}")
+        };
+        return format!("[{}]", (0..4).map(file).collect::<Vec<_>>().join(", "));
     }
     if let Some(known) = SAMPLES.iter().find(|sample| (sample.0, sample.1) == (topic, key)) {
         return known.2.to_owned();
