@@ -1,7 +1,7 @@
 //! News between ranks that no packet carries.
 
 use sojourn_core::{Span, Time};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 /// What a rank learns from others on its server.
@@ -32,7 +32,7 @@ pub(crate) struct Board(Mutex<Left>);
 #[derive(Debug, Default)]
 struct Left {
     /// By call, tag and group: how many ranks have come, and when the last one did.
-    joined: HashMap<(u32, u32, u32), (u32, Time)>,
+    joined: BTreeMap<(u32, u32, u32), (u32, Time)>,
     /// Of each side what it has not read yet.
     letters: Vec<Vec<Letter>>,
 }

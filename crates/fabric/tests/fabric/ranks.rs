@@ -44,8 +44,11 @@ fn lab(topology: Topology, scheme: &str) -> Lab {
     Lab { packets, hosts, completion: Completion::Receiver, ..Lab::new(topology, scheme) }
 }
 
+/// Keys and numbers.
+type Settings<'a> = &'a [(&'a str, i64)];
+
 /// An algorithm with these settings, as a study has them.
-fn algorithm(kind: &str, settings: &[(&str, i64)]) -> Collective {
+fn algorithm(kind: &str, settings: Settings) -> Collective {
     let mut table = Table::default();
     table.set("kind", Value::Text(kind.to_owned()));
     settings.iter().for_each(|&(key, number)| table.set(key, Value::Int(number)));
@@ -79,7 +82,7 @@ fn slowdown(scheme: &str, collective: Collective, ranks: u32) -> f64 {
 /// where a PULL comes with it.
 #[test]
 fn collectives_take_the_time_of_their_closed_forms() {
-    let algorithms: [(&str, &[(&str, i64)], u32); 9] = [
+    let algorithms: [(&str, Settings, u32); 9] = [
         ("ring-all-reduce", &[("pieces", 1)], 8),
         ("ring-all-reduce", &[("pieces", 8), ("channels", 2)], 8),
         ("ring-all-gather", &[], 5),

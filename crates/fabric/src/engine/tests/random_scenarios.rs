@@ -119,6 +119,15 @@ fn parents(flows: &[Flow], chance: u64) -> Vec<u32> {
     (0..flows.len()).filter(|&flow| is_chosen(flow)).map(|flow| flow as u32).collect()
 }
 
+/// Each flow is watched for a time that depends on its size, mostly while it is under way.
+fn watches(flows: &[Flow]) -> Vec<Watch> {
+    let watch = |(number, flow): (u32, &Flow)| {
+        let from = flow.arrived + Span::from_ns(flow.bytes % 5_000);
+        Watch { flow: number, from, until: from + Span::from_ns(1 + flow.bytes % 70_000) }
+    };
+    (0..).zip(flows).map(watch).collect()
+}
+
 /// The scenario of a few flows, and what its transport starts from.
 pub(super) fn scenario(
     topology: &Topology,
@@ -156,12 +165,7 @@ pub(super) fn scenario(
     }
     let dependencies = Dependencies::new(flows.len(), waiting);
     let flows: Arc<[Flow]> = cast.into();
-    // Each flow is watched for a time that depends on its size, mostly while it is under way.
-    let watches = (0..).zip(&flows[..known]).map(|(number, flow)| {
-        let from = flow.arrived + Span::from_ns(flow.bytes % 5_000);
-        Watch { flow: number, from, until: from + Span::from_ns(1 + flow.bytes % 70_000) }
-    });
-    let watches: Vec<Watch> = watches.collect();
+    let watches = watches(&flows[..known]);
     let mut instants: Vec<Time> = watches.iter().flat_map(|w| [w.from, w.until]).collect();
     instants.sort_unstable();
     instants.dedup();
