@@ -93,7 +93,7 @@ def test_frames_are_flat_and_say_their_units(tmp_path, command):
     assert frame["ci95_low"].dtype == frame["mean"].dtype == float
     assert "case" not in frame.columns
     told = command("show", run.path, "--csv")
-    read = pd.read_csv(StringIO(told.out))
+    read = pd.read_csv(StringIO(told.out), comment="#")
     assert (told.code, [*read.columns]) == (0, [*frame.columns])
     assert read["mean"].tolist() == frame["mean"].tolist()
     both = command("show", run.path, "--csv", "--json")

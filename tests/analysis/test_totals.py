@@ -88,7 +88,7 @@ def test_tables_and_documents_have_them(command, run):
     assert [*entries[0]["by_op"]] == ["read", "write"]
     assert entries[0]["by_op"]["read"]["mean"] == 1000
     assert "by_op" not in entries[1]
-    table = pd.read_csv(StringIO(command("show", run.path, "--csv").out))
+    table = pd.read_csv(StringIO(command("show", run.path, "--csv").out), comment="#")
     assert table["metric"][0] == "sojourn_ps"
     assert table["busiest_disk_utilisation"].tolist() == [0.75] * 4
     assert table["read_mean"].dropna().tolist() == [1000, 1000]
