@@ -131,7 +131,7 @@ def test_a_buffer_counted_in_packets():
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow no other"]),
-        (["workload=training"], ['kind = "training"', "follow no other"]),
+        (["workload=collective"], ['kind = "collective"', "follow no other"]),
         (
             [
                 "workload={ kind = 'permutation' }",

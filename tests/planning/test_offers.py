@@ -237,7 +237,7 @@ SECOND = 'disk = "ST3500630NS"'
         (("[plan]", '[plan]\ncapacity = "1TB"'), '10: plan.capacity = "1000GB", expected a capac'),
         (
             ("price = 10\n", "price = 2026-01-01\n"),
-            "25: plan.offer.price = 2026-01-01, expected no",
+            "25: plan.offer.price = 2026-01-01, expected a text in quotes, not a date",
         ),
         (
             (SECOND, f'name = "fast"\n{SECOND}'),

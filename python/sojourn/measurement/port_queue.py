@@ -47,6 +47,7 @@ def port_queue(asked: Asked, full: int) -> PortQueue:
     """
     asked.only("buffer.kind", "private")
     asked.only("core_buffer", "none")
+    asked.only("scheme.pfc", "none")
     kind = str(asked.take(f"{_AT}.kind"))
     if kind not in ("drop-tail", "drr", *_DISCIPLINES):
         asked.refuse(f"{_AT}.kind", f"one of {', '.join(('drop-tail', 'drr', *_DISCIPLINES))}")
