@@ -1,9 +1,9 @@
 //! Priority flow control (PFC, IEEE 802.1Qbb): switches that stop the port before them instead of dropping.
 //!
-//! A switch counts the bytes that came in by each port and wait ([`memory`]). Above XOFF it sends a pause
+//! A switch counts the bytes that came in by each port and wait (`memory.rs`). Above XOFF it sends a pause
 //! frame back over the link, which stops the port at the other end, a host's too; below XON it sends another
 //! one, which lets that port go on. What arrives between XOFF and the pause taking effect fits into the
-//! headroom ([`plan`]), so nothing is lost. When frames are sent is up to the engine (`engine/pfc.rs`).
+//! headroom (`plan.rs`), so nothing is lost. When frames are sent is up to the engine (`engine/pfc.rs`).
 
 mod memory;
 mod plan;

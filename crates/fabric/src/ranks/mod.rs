@@ -1,9 +1,9 @@
 //! Ranks that execute a program over the fabric: what they compute, and what they send each other.
 //!
 //! A [`RankPlan`] says which host a rank is on and which connections its messages need. While a scenario is simulated,
-//! [`Ranks`] is the state of the ranks of one side. It learns from the engine what has come, and asks for messages and
+//! `Ranks` is the state of the ranks of one side. It learns from the engine what has come, and asks for messages and
 //! notes. What a program says of ranks that are on one server is not simulated packet by packet: it takes the time of
-//! a closed form, and the [`Board`] carries the news from one rank to another.
+//! a closed form, and the `Board` carries the news from one rank to another.
 
 mod board;
 mod connection;
