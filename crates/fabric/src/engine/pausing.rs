@@ -66,7 +66,7 @@ impl Pausing {
         self.state != State::Open
     }
 
-    /// Whether what comes to it is dropped.
+    /// Whether the port drops packets that arrive.
     #[inline]
     pub(super) fn drops(&self) -> bool {
         matches!(self.state, State::Dropping { .. })

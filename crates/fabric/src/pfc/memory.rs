@@ -33,7 +33,7 @@ pub(super) const ALPHA_BITS: u32 = 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ingress {
     held: u32,
-    /// The headroom is above so many bytes.
+    /// Bytes above which packets use the headroom.
     mark: u32,
     headroom: u32,
     /// More bytes than this may rise above XOFF within a window.
@@ -143,7 +143,7 @@ impl Memory {
         goes_on
     }
 
-    /// Notes that `ingress` holds so many bytes.
+    /// Notes the number of bytes that `ingress` holds.
     #[inline]
     fn hold(&mut self, ingress: &mut Ingress, held: u32) {
         let before = std::mem::replace(&mut ingress.held, held);
@@ -209,7 +209,7 @@ impl Memory {
         self.peak
     }
 
-    /// Notes that so many bytes were held at once.
+    /// Notes the number of bytes that were held at once.
     #[inline]
     pub(crate) fn held_at_once(&mut self, bytes: u64) {
         self.peak = self.peak.max(bytes);

@@ -38,7 +38,7 @@ parameters! {
         /// Whether a switch sends the pause again, after half of its time, while it holds too much. Without,
         /// a pause that runs out lets packets in that the headroom may not take.
         pub refresh: bool = true,
-        /// A port that was stopped for so long drops what waits there, and what comes until it may go on: the
+        /// Time after which a stopped port drops the packets that wait there, and all that arrive until it may send: the
         /// PFC watchdog of switches. By default there is none, and a deadlock lasts. A time below the
         /// pauses that congestion makes drops packets without a deadlock.
         pub watchdog: Option<Span> = None,

@@ -49,7 +49,7 @@ impl Check for Red {
 #[derive(Debug)]
 pub struct RedPort {
     fifo: Fifo,
-    /// Packets that wait above so many bytes may be marked, and above so many all are.
+    /// Waiting bytes above which a packet may be marked, and above which it is marked for certain.
     kmin: u32,
     kmax: u32,
     /// How much the threshold of a random number of 32 bits rises per byte above `kmin`.

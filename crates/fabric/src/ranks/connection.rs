@@ -151,9 +151,7 @@ impl Connections {
     #[inline]
     pub fn payload(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
-        let whole =
-            connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
-        if whole.contains(&sequence) {
+        if connection.is_inside(sequence) {
             return Some(self.payload as u16);
         }
         let message = connection.message(connection.place(sequence));
@@ -164,9 +162,7 @@ impl Connections {
     #[inline]
     pub fn leaves(&self, flow: u32, sequence: u32) -> Option<u16> {
         let connection = self.of(flow)?;
-        let whole =
-            connection.begin.load(Ordering::Relaxed)..connection.last.load(Ordering::Relaxed);
-        if whole.contains(&sequence) {
+        if connection.is_inside(sequence) {
             return Some(self.payload as u16);
         }
         let place = connection.place(sequence);
@@ -193,6 +189,12 @@ impl Connections {
 }
 
 impl Connection {
+    /// Whether `sequence` is a packet of the message that it sent of last, and not its last one: a full packet.
+    #[inline]
+    fn is_inside(&self, sequence: u32) -> bool {
+        (self.begin.load(Ordering::Relaxed)..self.last.load(Ordering::Relaxed)).contains(&sequence)
+    }
+
     /// The place of the message with packet `sequence`, looked for from the one on that it goes on with.
     #[inline]
     fn place(&self, sequence: u32) -> u32 {

@@ -58,8 +58,8 @@ struct Rank {
     under_way: Vec<UnderWay>,
     /// Arrivals of collectives that it has not joined: channels and counters, by call and tag.
     early: BTreeMap<(u32, u32), Vec<(u8, u32)>>,
-    /// Collectives of the server that it has joined: call, tag, node, and when.
-    joined: Vec<(u32, u32, NodeId, Time)>,
+    /// Collectives of the server that it has joined: call, tag and node.
+    joined: Vec<(u32, u32, NodeId)>,
     ready: Vec<NodeId>,
     /// Messages that it has sent over the network.
     handed_over: u32,
@@ -189,7 +189,7 @@ impl<'a> Ranks<'a> {
                     let joined = &mut self.rank(rank).joined;
                     let place = joined.iter().position(|own| (own.0, own.1) == (call, tag));
                     let place = place.expect("it has joined what is over");
-                    let (_, _, node, _) = joined.swap_remove(place);
+                    let (_, _, node) = joined.swap_remove(place);
                     self.finish(rank, node, now);
                 }
             }
@@ -396,7 +396,7 @@ impl<'a> Ranks<'a> {
     /// `rank` joins a collective that takes `span` from the moment on at which all have joined.
     fn join(&mut self, rank: u32, node: NodeId, key: (u32, u32, u32), span: Span, now: Time) {
         let (call, tag, group) = key;
-        self.rank(rank).joined.push((call, tag, node, now));
+        self.rank(rank).joined.push((call, tag, node));
         self.outcome.on_server[rank as usize] += span;
         let run = self.run;
         let groups = run.plan.program().groups(call).expect("a call has groups");

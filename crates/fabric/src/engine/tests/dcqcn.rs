@@ -178,7 +178,7 @@ fn run(count: u16, window: Window) -> (Outcome, Seen) {
     (outcome.expect("not cancelled"), Rc::into_inner(seen).expect("the run is over").into_inner())
 }
 
-/// The fixed point for so many flows: bytes that wait, CNPs of a flow in a second, and alpha.
+/// The fixed point for a number of flows: waiting bytes, CNPs of a flow in a second, and alpha.
 fn fixed_point(flows: u16) -> (f64, f64, f64) {
     let Dcqcn {
         cnp_interval, alpha_timer, rate_timer, byte_counter, recovery_steps, additive, ..
