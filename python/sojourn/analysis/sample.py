@@ -27,7 +27,13 @@ Warmup: TypeAlias = bool | str
 """What is left out at the start: a fixed share of the jobs, nothing, or a time as text."""
 
 TIMES = ("slowdown", "sojourn_ps")
-OF_RANKS = ("bus_bps", "exposed_ps")
+OF_RANKS = (
+    "bus_bps",
+    "exposed_ps",
+    "path_network_ps",
+    "path_on_server_ps",
+    "path_computing_ps",
+)
 
 
 @dataclass(frozen=True)

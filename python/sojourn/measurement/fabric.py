@@ -7,11 +7,9 @@ acknowledgement.
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from sojourn._core import Case, Outcome, Progress, Study, quantity
 from sojourn._internal.errors import MeasurementError
@@ -19,9 +17,10 @@ from sojourn._internal.units import PS_PER_S
 from sojourn.execution import inputs
 from sojourn.execution.execute import Task
 from sojourn.execution.results import keep
-from sojourn.measurement import netns
+from sojourn.measurement import collectives, netns
 from sojourn.measurement.cases import measure_cases
 from sojourn.measurement.load import Load
+from sojourn.measurement.measured import Ints, Measured, ints
 from sojourn.measurement.plan import Plan, plan
 from sojourn.measurement.port_queue import check_disciplines
 from sojourn.measurement.realtime import scheduled
@@ -35,18 +34,6 @@ from sojourn.store.run_directory import RunDirectory
 
 _MOST_FLOWS = 10_000
 _IDEAL = "ideal: none, a permanent flow has no end"
-
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What came of one case: columns as the simulator's, further figures, a series if asked for."""
-
-    columns: dict[str, Column]
-    figures: dict[str, Value]
-    series: dict[str, Column] | None = None
 
 
 def measure(
@@ -93,9 +80,13 @@ def measure(
 
 def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
-    if kind in {"query", "collective", "training", "goal", "simai", "chakra"}:
+    if kind == "collective":
+        collectives.check(case, source)
+        return
+    if kind in {"query", "training", "goal", "simai", "chakra"}:
         raise MeasurementError(
-            f'{source}: workload.kind = "{kind}", expected flows that follow no other'
+            f'{source}: workload.kind = "{kind}", expected collectives, or flows that follow no'
+            " other"
         )
     if not _is_bulk(case) and case.parameters["completion"] != "sender":
         raise MeasurementError(
@@ -123,13 +114,14 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     # which flows start when: the simulator's own draw, so that both do the same
     drawn = inputs.tables(case, replication, directory.path)
     offered = case.run(replication, Progress(), drawn)
-    if "started_ps" in offered.columns:
+    of_flows = case.parameters["workload.kind"] != "collective"
+    if of_flows and "started_ps" in offered.columns:
         given = case.parameters["workload.file"]
         raise MeasurementError(
             f'workload.file = "{given}", expected flows that follow no other and are of no job'
         )
     started, cpu = time.perf_counter(), time.process_time()
-    measured = _carried(case, planned, offered)
+    measured = (_carried if of_flows else _collectives)(case, planned, offered)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
     return keep(
         directory,
@@ -156,7 +148,7 @@ def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
     """Carry the offered flows over the kernel's TCP, and measure them."""
     columns = offered.columns
     names = ("src", "dst", "arrived_ps", "size_bytes")
-    drawn = zip(*(_ints(columns, name).tolist() for name in names), strict=True)
+    drawn = zip(*(ints(columns, name).tolist() for name in names), strict=True)
     flows = [
         Flow(src, dst, arrived / PS_PER_S, None if _is_bulk(case) else size)
         for src, dst, arrived, size in drawn
@@ -175,6 +167,19 @@ def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
             **{f"kernel_{name}": value for name, value in traffic.counted().items()},
             **load.figures(),
             "scheduling": scheduling,
+        }
+    return replace(measured, figures={**figures, **measured.figures})
+
+
+def _collectives(case: Case, planned: Plan, offered: Outcome) -> Measured:
+    """Collectives of Open MPI over the kernel's TCP."""
+    with built(planned, []) as star:
+        load = Load()
+        measured, lasted_s = collectives.carried(case, planned, offered, star)
+        figures = {
+            **_of_ports(star, planned, lasted_s, 0),
+            "kernel": stated(planned),
+            **load.figures(),
         }
     return replace(measured, figures={**figures, **measured.figures})
 
@@ -207,7 +212,7 @@ def _to_their_ends(
     """Flows that end: they arrive when the simulator's do, and take what they take from then on."""
     carried = traffic.finish(quantity(str(case.parameters["drain"])) / PS_PER_S)
     columns = offered.columns
-    arrived, ideal = _ints(columns, "arrived_ps"), _ints(columns, "ideal_ps")
+    arrived, ideal = ints(columns, "arrived_ps"), ints(columns, "ideal_ps")
     took = np.array([_took_ps(flow) for flow in carried], dtype=np.int64)
     done = took >= 0
     slowdown = np.divide(took, ideal, out=np.full(len(took), np.nan), where=done)
@@ -242,12 +247,6 @@ def _to_their_ends(
 def _took_ps(flow: Carried) -> int:
     """From its first byte to its last acknowledgement; -1 if that never came."""
     return -1 if flow.acked_s is None else round((flow.acked_s - flow.began_s) * PS_PER_S)
-
-
-def _ints(columns: Mapping[str, Column], name: str) -> Ints:
-    column = columns[name]
-    assert not isinstance(column, tuple)  # noqa: S101 - only kinds and the like are
-    return column
 
 
 def _columns(

@@ -77,16 +77,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     /// window that ends at `ends`; returns it with the notes that are now among it.
     #[inline(always)]
     fn do_as_asked(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
-        if !self.outbox.arrived.is_empty() || !self.outbox.finished.is_empty() {
-            arrivals = self.follow(host, ends, arrivals);
-        }
-        if !self.outbox.wakes.is_empty() {
-            arrivals = self.set_wakes(host, ends, arrivals);
-        }
-        if let Some(ranks) = &self.ranks
-            && !ranks.notes.is_empty()
-        {
-            arrivals = self.tell(host, ends, arrivals);
+        if std::mem::take(&mut self.outbox.asks) {
+            arrivals = self.leave_asked(host, ends, arrivals);
         }
         if !self.outbox.packets.is_empty() {
             let alone = self.fabric.arena.known(arrivals).arrives() > self.outbox.now;
@@ -95,21 +87,20 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         arrivals
     }
 
+    /// Leaves the notes that a transport and ranks have asked for.
     #[inline(never)]
-    fn set_wakes(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
-        // A flow that starts or times out sets a timer: so many of them at one moment can be cut short.
-        self.heed_cancel_in_time();
+    fn leave_asked(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
+        if !self.outbox.arrived.is_empty() || !self.outbox.finished.is_empty() {
+            arrivals = self.follow(host, ends, arrivals);
+        }
+        if !self.outbox.wakes.is_empty() {
+            // A flow that starts or times out sets a timer: so many of them at one moment can be cut short.
+            self.heed_cancel_in_time();
+        }
         for wake in self.outbox.wakes.drain(..) {
             self.fabric.note(host, wake_note(wake), ends, &mut arrivals);
         }
-        arrivals
-    }
-
-    /// Leaves the notes that the ranks of `host` have asked for.
-    #[cold]
-    fn tell(&mut self, host: Unit, ends: Time, mut arrivals: PacketId) -> PacketId {
-        let ranks = self.ranks.as_mut().expect("ranks that ask");
-        for note in ranks.notes.drain(..) {
+        for note in self.ranks.iter_mut().flat_map(|ranks| ranks.notes.drain(..)) {
             self.fabric.note(host, rank_note(note), ends, &mut arrivals);
         }
         arrivals
@@ -141,7 +132,11 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
                 }
                 _ => self.transport.start(flow, &mut self.outbox),
             },
-            Kind::RANK => self.ranks.as_mut().expect("ranks with notes").look(flow, now),
+            Kind::RANK => {
+                let ranks = self.ranks.as_mut().expect("ranks with notes");
+                ranks.look(flow, now);
+                self.outbox.asks = true;
+            }
             Kind::WAKE => self.transport.wake(wake_of(packet), &mut self.outbox),
             Kind::LOOK => {
                 let (number, instant) = (packet.to, packet.sequence);
@@ -157,6 +152,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
                 self.transport.receive(packet, &mut self.outbox);
                 if let Some(ranks) = &mut self.ranks {
                     hear(ranks, &self.transport, (flow, kind), now);
+                    self.outbox.asks |= !ranks.notes.is_empty();
                 }
             }
         }

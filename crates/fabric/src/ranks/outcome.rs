@@ -1,6 +1,7 @@
 //! What ranks did in a simulation.
 
 use sojourn_core::{Span, Time};
+use sojourn_training::program::NodeTimes;
 use std::collections::BTreeMap;
 
 /// When the ranks ended, and their collectives.
@@ -8,6 +9,8 @@ use std::collections::BTreeMap;
 pub struct RankOutcome {
     /// When each rank had done all its nodes; [`Time::NEVER`] if it had not.
     pub ended: Vec<Time>,
+    /// When the nodes of each rank began and ended; without nodes for a rank of another side.
+    pub nodes: Vec<NodeTimes>,
     /// How long each rank computed, all its streams together.
     pub computed: Vec<Span>,
     /// How long each rank took part in collectives and waited for messages of its server, which are not simulated
@@ -26,6 +29,8 @@ pub struct CollectiveTimes {
     pub began: Time,
     /// When the last rank joined.
     pub joined: Time,
+    /// That rank: of several, the one with the highest number.
+    pub straggler: u32,
     /// When the last rank so far had sent and received everything.
     pub ended: Time,
     /// How many ranks have joined, ...
@@ -35,15 +40,26 @@ pub struct CollectiveTimes {
 }
 
 impl CollectiveTimes {
-    /// One that a first rank joins now.
-    pub(super) fn beginning(now: Time) -> CollectiveTimes {
-        CollectiveTimes { began: now, joined: now, ended: Time::ZERO, ranks: 0, over: 0 }
+    /// One that `rank` is the first to join, now.
+    pub(super) fn beginning(rank: u32, now: Time) -> CollectiveTimes {
+        let (began, joined, straggler) = (now, now, rank);
+        CollectiveTimes { began, joined, straggler, ended: Time::ZERO, ranks: 0, over: 0 }
+    }
+
+    /// A rank joins it.
+    pub(super) fn join(&mut self, rank: u32, now: Time) {
+        // Hosts are not visited in the order of time.
+        self.began = self.began.min(now);
+        (self.joined, self.straggler) = (self.joined, self.straggler).max((now, rank));
+        self.ranks += 1;
     }
 
     fn joined_with(self, other: CollectiveTimes) -> CollectiveTimes {
+        let last = (self.joined, self.straggler).max((other.joined, other.straggler));
         CollectiveTimes {
             began: self.began.min(other.began),
-            joined: self.joined.max(other.joined),
+            joined: last.0,
+            straggler: last.1,
             ended: self.ended.max(other.ended),
             ranks: self.ranks + other.ranks,
             over: self.over + other.over,
@@ -52,10 +68,12 @@ impl CollectiveTimes {
 }
 
 impl RankOutcome {
-    /// Before anything has happened.
-    pub(super) fn new(ranks: usize, calls: usize) -> RankOutcome {
+    /// Before anything has happened to the `nodes` of ranks.
+    pub(super) fn new(nodes: Vec<NodeTimes>, calls: usize) -> RankOutcome {
+        let ranks = nodes.len();
         RankOutcome {
             ended: vec![Time::NEVER; ranks],
+            nodes,
             computed: vec![Span::ZERO; ranks],
             on_server: vec![Span::ZERO; ranks],
             collectives: BTreeMap::new(),
@@ -71,6 +89,11 @@ impl RankOutcome {
         sums(&mut self.computed, other.computed);
         sums(&mut self.on_server, other.on_server);
         self.ended.iter_mut().zip(other.ended).for_each(|(own, other)| *own = other.min(*own));
+        for (own, other) in self.nodes.iter_mut().zip(other.nodes) {
+            if own.is_empty() {
+                *own = other;
+            }
+        }
         self.closed.iter_mut().zip(other.closed).for_each(|(own, other)| *own += other);
         for (key, times) in other.collectives {
             let own = self.collectives.entry(key);

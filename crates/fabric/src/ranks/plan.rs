@@ -117,7 +117,7 @@ impl RankPlan {
     }
 
     /// Whether two ranks are on one server.
-    pub(super) fn are_neighbours(&self, one: u32, other: u32) -> bool {
+    pub(crate) fn are_neighbours(&self, one: u32, other: u32) -> bool {
         self.server.has_both(one, other)
     }
 

@@ -5,7 +5,7 @@ use super::plan::Lane;
 use super::{CollectiveTimes, Content, RankOutcome, RankRun};
 use sojourn_core::{Span, Time};
 use sojourn_training::collective::{Cursor, Shape};
-use sojourn_training::program::{Call, Event, Execution, NodeId, Op, RankWalk};
+use sojourn_training::program::{Call, Event, Execution, NodeId, NodeTimes, Op, RankWalk};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -116,6 +116,11 @@ impl<'a> Ranks<'a> {
         };
         let ranks = 0..program.ranks();
         let states: Vec<_> = ranks.clone().map(|rank| own(rank).then(|| state(rank))).collect();
+        let nodes = ranks.clone().map(|rank| match own(rank) {
+            true => NodeTimes::new(program.graph(rank).len()),
+            false => NodeTimes::default(),
+        });
+        let nodes = nodes.collect();
         let begins =
             ranks.filter(|&rank| own(rank)).map(|rank| Note::Look { at: Time::ZERO, rank });
         Ranks {
@@ -130,7 +135,7 @@ impl<'a> Ranks<'a> {
             left: BinaryHeap::new(),
             letters: Vec::new(),
             done: 0,
-            outcome: RankOutcome::new(states.len(), program.calls().len()),
+            outcome: RankOutcome::new(nodes, program.calls().len()),
             states,
             sides,
         }
@@ -296,6 +301,7 @@ impl<'a> Ranks<'a> {
 
     /// `node` of `rank` is done.
     fn finish(&mut self, rank: u32, node: NodeId, now: Time) {
+        self.outcome.nodes[rank as usize].ended(node, now);
         let graph = self.run.plan.program().graph(rank);
         let state = self.rank(rank);
         let before = state.ready.len();
@@ -316,6 +322,7 @@ impl<'a> Ranks<'a> {
     }
 
     fn begin(&mut self, rank: u32, node: NodeId, now: Time) {
+        self.outcome.nodes[rank as usize].began(node, now);
         let run = self.run;
         let program = run.plan.program();
         let graph = program.graph(rank);
@@ -417,10 +424,7 @@ impl<'a> Ranks<'a> {
         let cursor = |channel| Cursor::new(&call.collective, shape, index, channel);
         let channels = (0..call.collective.channels()).map(cursor).collect();
         let times = self.outcome.collectives.entry((key.call, key.tag, group));
-        let times = times.or_insert(CollectiveTimes::beginning(now));
-        // Hosts are not visited in the order of time.
-        times.began = times.began.min(now);
-        (times.joined, times.ranks) = (times.joined.max(now), times.ranks + 1);
+        times.or_insert(CollectiveTimes::beginning(rank, now)).join(rank, now);
         let id = (key.call, key.tag);
         let state = self.rank(rank);
         let early = state.early.remove(&id).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The rows of collectives and iterations.
 
 use super::Played;
-use super::rank_columns::OfRanks;
+use super::rank_columns::{OfRanks, PathTimes};
 use super::table::Row;
 use super::vocabulary::Kind;
 use crate::engine::Outcome;
@@ -9,13 +9,15 @@ use crate::ranks::{CollectiveTimes, RankOutcome, RankPlan};
 use crate::workload::Role;
 use sojourn_core::{Job, Rate, Span, Time};
 use sojourn_training::collective::{Collective, Port, Shape};
+use sojourn_training::program::{Execution, Op, Spent, Step, critical_path};
 
 /// Explains the column `ideal_ps` of collectives and iterations.
 pub(super) const IDEALS: &str = "ideal of a collective: its closed form at the goodput of the slowest host's link, with the mean latency between \
      neighbours of a ring or chain, and the least one of other groups; ideal of an iteration: the rank that computes \
      longest, with its collectives inside of a server";
 
-/// The collectives that were simulated message by message, as they began, and the iteration.
+/// The collectives that were simulated message by message, as they began, the iteration, and the steps of its critical
+/// path.
 pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
     let (Some(plan), Some(ranks)) = (&of.jobs.ranks, &outcome.ranks) else { return Vec::new() };
     let own = of.jobs.owners.iter().find(|owner| owner.role == Role::Connection);
@@ -26,7 +28,12 @@ pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
     let collectives = collectives
         .into_iter()
         .map(|(&(call, _, group), times)| collective(plan, (call, group), times, &ports, part));
-    collectives.chain([iteration(plan, ranks, part)]).collect()
+    let path = match ranks.ended.contains(&Time::NEVER) {
+        true => Vec::new(),
+        false => critical_path(plan.program(), &ranks.nodes),
+    };
+    let steps = path.iter().map(|step| of_path(plan, step, part));
+    collectives.chain([iteration(plan, ranks, &path, part)]).chain(steps).collect()
 }
 
 fn collective(
@@ -53,25 +60,25 @@ fn collective(
         finished: if is_over { times.ended } else { Time::NEVER },
         ideal: this.collective.time(shape, &port),
     };
+    let have_joined = times.ranks == ranks;
     let said = OfRanks {
-        operation: Some(operation),
+        operation: Some(operation.name()),
         algorithm: Some(this.collective.name()),
         label: Some(this.label.clone()),
         group: Some(group),
-        ranks,
-        joined: if times.ranks == ranks { times.joined } else { Time::NEVER },
+        rank: have_joined.then_some(times.straggler),
+        joined: if have_joined { times.joined } else { Time::NEVER },
         bus: if is_over && took > Span::ZERO { bits / took.seconds() } else { f64::NAN },
-        computed: None,
-        on_server: None,
-        exposed: None,
+        ..OfRanks::new(ranks)
     };
     Row::of_ranks(Kind::Collective, job, part, said)
 }
 
-fn iteration(plan: &RankPlan, ranks: &RankOutcome, part: u8) -> Row {
+fn iteration(plan: &RankPlan, ranks: &RankOutcome, path: &[Step], part: u8) -> Row {
     let busy = |rank: &usize| ranks.computed[*rank] + ranks.on_server[*rank];
     let longest = (0..ranks.ended.len()).max_by_key(busy).expect("a rank");
     let ended = ranks.ended.iter().copied().max().unwrap_or(Time::NEVER);
+    let has_ended = ended != Time::NEVER;
     let ideal = busy(&longest);
     let job = Job {
         bytes: plan.loads().map(|load| load.bytes).sum(),
@@ -80,18 +87,70 @@ fn iteration(plan: &RankPlan, ranks: &RankOutcome, part: u8) -> Row {
         ideal,
     };
     let said = OfRanks {
-        operation: None,
-        algorithm: None,
-        label: None,
-        group: None,
-        ranks: ranks.ended.len() as u32,
-        joined: Time::NEVER,
-        bus: f64::NAN,
         computed: Some(ranks.computed[longest]),
         on_server: Some(ranks.on_server[longest]),
-        exposed: (ended != Time::NEVER).then(|| ended.since(Time::ZERO).max(ideal) - ideal),
+        exposed: has_ended.then(|| ended.since(Time::ZERO).max(ideal) - ideal),
+        path: has_ended.then(|| path_times(plan, path)),
+        ..OfRanks::new(ranks.ended.len() as u32)
     };
     Row::of_ranks(Kind::Iteration, job, part, said)
+}
+
+/// Whether a step of a critical path is spent inside of a server.
+fn is_on_server(plan: &RankPlan, step: &Step) -> bool {
+    let program = plan.program();
+    match program.op(step.at) {
+        Op::Compute { .. } | Op::Join => false,
+        Op::Send { to: other, .. } | Op::Receive { from: other, .. } => {
+            plan.are_neighbours(step.at.rank, other)
+        }
+        Op::Collective { call, .. } => {
+            program.calls()[call as usize].execution != Execution::Messages
+        }
+    }
+}
+
+fn path_times(plan: &RankPlan, path: &[Step]) -> PathTimes {
+    let mut times = PathTimes::default();
+    for step in path {
+        let own = match step.spent {
+            Spent::Computing => &mut times.computing,
+            _ if is_on_server(plan, step) => &mut times.on_server,
+            _ => &mut times.network,
+        };
+        *own += step.ended.since(step.began);
+    }
+    times
+}
+
+/// A step of the critical path.
+fn of_path(plan: &RankPlan, step: &Step, part: u8) -> Row {
+    let program = plan.program();
+    let graph = program.graph(step.at.rank);
+    let label = graph.label(step.at.node).to_owned();
+    let (operation, label, group, ranks, bytes) = match program.op(step.at) {
+        Op::Collective { call, .. } => {
+            let (this, groups) = (&program.calls()[call as usize], program.groups(call));
+            let groups = groups.expect("a call has groups");
+            let (group, _) = groups.place(step.at.rank).expect("who calls is in a group");
+            let operation = this.collective.operation().name();
+            (operation, this.label.clone(), Some(group), groups.size(group), this.bytes)
+        }
+        Op::Send { bytes, .. } => ("acknowledgement", label, None, 2, bytes),
+        Op::Receive { .. } => ("message", label, None, 2, 0),
+        Op::Compute { .. } | Op::Join => ("computing", label, None, 1, 0),
+    };
+    let ideal = step.ended.since(step.began);
+    let job = Job { bytes, arrived: step.began, finished: step.ended, ideal };
+    let said = OfRanks {
+        operation: Some(operation),
+        algorithm: is_on_server(plan, step).then_some("on the server"),
+        label: (!label.is_empty()).then_some(label),
+        group,
+        rank: Some(step.at.rank),
+        ..OfRanks::new(ranks)
+    };
+    Row::of_ranks(Kind::Step, job, part, said)
 }
 
 /// Whether messages go from neighbour to neighbour.

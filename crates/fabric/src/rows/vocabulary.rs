@@ -13,11 +13,12 @@ pub(super) enum Kind {
     Job,
     Collective,
     Iteration,
+    Step,
 }
 
 /// Names of the column `kind`.
-pub(super) const KIND_NAMES: [&str; 7] =
-    ["flow", "bulk", "query", "response", "job", "collective", "iteration"];
+pub(super) const KIND_NAMES: [&str; 8] =
+    ["flow", "bulk", "query", "response", "job", "collective", "iteration", "step"];
 
 /// The bins of the pFabric paper, section 3, "FCT breakdown".
 const BINS: &[SizeBin] = &[
@@ -109,6 +110,9 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
                     per_unit: 1e9,
                     shown: true,
                 },
+                on_path("path_network_ps", "network on the critical path"),
+                on_path("path_on_server_ps", "servers on the critical path"),
+                on_path("path_computing_ps", "computing on the critical path"),
             ],
             bins: &[],
             note: "exposed communication: what an iteration takes longer than the rank that computes longest, with \
@@ -133,6 +137,15 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
             bins: &[],
             note: "completion time of a collective: from the first rank that joins until the last one has sent and \
                    received everything; bus bandwidth: as nccl-tests defines it, from the last rank that joins on",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Step as usize],
+            label: "step of the critical path",
+            plural: "steps of the critical path",
+            part_of: Some(KIND_NAMES[Kind::Iteration as usize]),
+            metrics: &[Metric::time_in_ms("time")],
+            bins: &[],
+            note: "steps of the critical path: what the rank that ends last has waited for, back to the begin",
         },
     ],
     totals: &[
@@ -215,6 +228,11 @@ const fn count(column: &'static str, name: &'static str) -> Metric {
 /// A total in bytes, shown in KB.
 const fn kilobytes(column: &'static str, name: &'static str) -> Metric {
     Metric { column, name, unit: "KB", per_unit: 1e3, shown: true }
+}
+
+/// A share of the time of a critical path.
+const fn on_path(column: &'static str, name: &'static str) -> Metric {
+    Metric { column, name, unit: "ms", per_unit: 1e9, shown: false }
 }
 
 const COMPLETION_TIME: Metric = Metric::time_in_ms("completion time");

@@ -394,11 +394,33 @@ pub struct Outbox {
     pub finished: Vec<u32>,
     /// Flows whose last missing packet has just come to the receiver.
     pub arrived: Vec<u32>,
+    /// Whether any of these three lists has something, or ranks have notes: the engine looks at one place for
+    /// what is rare.
+    pub(crate) asks: bool,
     /// Data packets that the host's port takes at this time.
     pub capacity: usize,
     /// Whether its flow would send more than that, and was not held yet: it is
     /// [resumed](Transport::resume) when the port takes more.
     pub held: bool,
+}
+
+impl Outbox {
+    /// Sets a wake-up.
+    #[inline]
+    pub(crate) fn wake(&mut self, at: Time, flow: u32, end: End) {
+        self.wakes.push(Wake { at, flow, end });
+        self.asks = true;
+    }
+
+    /// Says that `flow` is over for one of its ends.
+    #[inline]
+    pub(crate) fn over(&mut self, flow: u32, end: End) {
+        match end {
+            End::Sender => self.finished.push(flow),
+            End::Receiver => self.arrived.push(flow),
+        }
+        self.asks = true;
+    }
 }
 
 /// When a host under backpressure has a flow send.

@@ -142,6 +142,31 @@ fn iteration() -> Iteration {
     }
 }
 
+/// The steps of the critical path follow each other from the begin of the iteration to its end, and their times are
+/// those that the iteration's row has.
+fn assert_that_the_path_has_no_gaps(run: &Run) {
+    let of = |column: &str| run.rows.ints(column);
+    let kinds = run.names("kind");
+    let whole = kinds.iter().position(|kind| kind == "iteration").expect("an iteration");
+    let steps: Vec<usize> = (0..kinds.len()).filter(|&row| kinds[row] == "step").collect();
+    let ends = steps.iter().map(|&step| of("finished_ps")[step]);
+    let begins = steps.iter().map(|&step| of("arrived_ps")[step]);
+    assert!([0].into_iter().chain(ends).eq(begins.chain([of("finished_ps")[whole]])), "{steps:?}");
+    let (operations, places) = (run.names("operation"), run.names("algorithm"));
+    let mut spent = [0; 3];
+    for &step in &steps {
+        let place = match (operations[step].as_str(), places[step].as_str()) {
+            ("computing", _) => 0,
+            (_, "on the server") => 1,
+            _ => 2,
+        };
+        spent[place] += of("sojourn_ps")[step];
+    }
+    let said = ["path_computing_ps", "path_on_server_ps", "path_network_ps"];
+    assert_eq!(spent, said.map(|column| of(column)[whole]));
+    assert!(spent[2] > 0, "something crosses the network");
+}
+
 /// Ranks of all sides hear of each other at the same times on any number of threads, whatever is on a server and
 /// whatever crosses the network.
 #[test]
@@ -174,6 +199,7 @@ fn iterations_are_the_same_on_any_number_of_threads() {
         let one = run(1);
         let all = Run::of(&ready);
         assert!(all.rows.ints("finished_ps").iter().all(|&at| at > 0), "{scheme}: {one}");
+        assert_that_the_path_has_no_gaps(&all);
         for threads in [2, 3] {
             assert!(run(threads) == one, "{scheme}, {threads} threads");
         }
@@ -186,7 +212,8 @@ fn an_iteration_on_one_server_is_computing_alone() {
     let iteration = Iteration { pipeline: 1, data: 1, ..iteration() };
     let run = Run::of(&rails(2, 2, "UET NSCC").ready(Arrivals::Training(iteration).into()));
     let of = |column: &str| run.rows.ints(column).to_vec();
-    assert_eq!(run.names("kind"), ["iteration"]);
-    assert_eq!((of("exposed_ps"), run.figure("packets_injected")), (vec![0], 0));
+    let kinds = run.names("kind");
+    assert!(kinds[0] == "iteration" && kinds[1..].iter().all(|kind| kind == "step"), "{kinds:?}");
+    assert_eq!((of("exposed_ps")[0], run.figure("packets_injected")), (0, 0));
     assert_eq!(of("sojourn_ps")[0], of("computed_ps")[0] + of("on_server_ps")[0]);
 }

@@ -119,7 +119,7 @@ impl<'a> Stage<'a> {
 
     fn forward(&mut self, pass: Pass) -> Made {
         let part = self.part(pass.chunk);
-        self.graph.label(&format!("micro-batch {} forward", pass.micro_batch));
+        self.graph.label("forward");
         if part > 0 {
             self.receive(pass, part - 1)?;
         } else {
@@ -128,11 +128,6 @@ impl<'a> Stage<'a> {
         }
         for layer in 0..self.chunk_layers() {
             let own = pass.chunk * self.chunk_layers() + layer;
-            self.graph.label(&format!(
-                "micro-batch {} forward, layer {}",
-                pass.micro_batch,
-                part * self.chunk_layers() + layer
-            ));
             self.divided_parameters(self.shape.layer())?;
             if pass.micro_batch == 0 {
                 self.wait(self.gathered[own as usize])?;
@@ -143,7 +138,7 @@ impl<'a> Stage<'a> {
         if part + 1 < self.parts() {
             return self.send(pass, part);
         }
-        self.graph.label(&format!("micro-batch {} loss", pass.micro_batch));
+        self.graph.label("loss");
         self.divided_parameters(self.shape.head(self.iteration.sequence))?;
         self.compute(self.shape.output_flops())?;
         if self.iteration.tensor > 1 {
@@ -158,7 +153,7 @@ impl<'a> Stage<'a> {
     fn backward(&mut self, pass: Pass) -> Made {
         let part = self.part(pass.chunk);
         let ends = pass.micro_batch + 1 == self.iteration.micro_batches();
-        self.graph.label(&format!("micro-batch {} backward", pass.micro_batch));
+        self.graph.label("backward");
         if part + 1 < self.parts() {
             self.receive(pass, part + 1)?;
         } else {
@@ -170,11 +165,6 @@ impl<'a> Stage<'a> {
             }
         }
         for layer in (0..self.chunk_layers()).rev() {
-            self.graph.label(&format!(
-                "micro-batch {} backward, layer {}",
-                pass.micro_batch,
-                part * self.chunk_layers() + layer
-            ));
             self.divided_parameters(self.shape.layer())?;
             if self.iteration.recompute == Recompute::Full {
                 self.layer_forward()?;

@@ -6,12 +6,14 @@
 //! [`RankWalk`] is the state of a rank during an execution.
 
 mod check;
+mod critical_path;
 mod error;
 mod graph;
 mod group;
 mod node;
 mod walk;
 
+pub use critical_path::{NodeTimes, Spent, Step, critical_path};
 pub use error::{At, ProgramError};
 pub use graph::{Graph, GraphBuilder};
 pub use group::Groups;

@@ -3,7 +3,7 @@
 use super::{NACK, PULL};
 use crate::packet::{Kind, Packet, TRIMMED};
 use crate::transport::scoreboard::Scoreboard;
-use crate::transport::{End, Outbox, Setup, Wake};
+use crate::transport::{End, Outbox, Setup};
 use sojourn_core::Time;
 use std::collections::VecDeque;
 
@@ -81,7 +81,7 @@ impl Receivers {
             receiver.next = receiver.board.first_missing(receiver.next);
             receiver.board.advance(receiver.next);
             if receiver.arrived == count {
-                outbox.arrived.push(packet.flow);
+                outbox.over(packet.flow, End::Receiver);
             }
         }
         let pull = receiver.arrived < count;
@@ -126,7 +126,7 @@ impl Receivers {
         if let Some(&flow) = pacer.queue.front()
             && !std::mem::replace(&mut pacer.armed, true)
         {
-            outbox.wakes.push(Wake { at: pacer.free, flow, end: End::Receiver });
+            outbox.wake(pacer.free, flow, End::Receiver);
         }
     }
 }

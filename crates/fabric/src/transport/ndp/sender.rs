@@ -3,7 +3,7 @@
 use super::NACK;
 use crate::packet::{Kind, LONGEST_TIMER, Packet, TRIMMABLE};
 use crate::transport::scoreboard::Scoreboard;
-use crate::transport::{End, Outbox, Setup, Tally, Wake};
+use crate::transport::{End, Outbox, Setup, Tally};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -92,7 +92,7 @@ impl Acting<'_> {
         if self.is_over() {
             let sender = &mut *self.sender;
             (sender.flight, sender.again) = Default::default();
-            self.outbox.finished.push(self.flow);
+            self.outbox.over(self.flow, End::Sender);
         }
     }
 
@@ -184,7 +184,7 @@ impl Acting<'_> {
         let at = sender.due(self.rto);
         if sender.wake.is_none_or(|set| at < set) {
             sender.wake = Some(at);
-            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+            self.outbox.wake(at, self.flow, End::Sender);
         }
     }
 }

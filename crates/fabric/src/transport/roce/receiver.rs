@@ -3,7 +3,7 @@
 use super::rate::Rules;
 use super::{CNP, NACK, Roce};
 use crate::packet::{CE, Kind, Packet};
-use crate::transport::{End, Outbox, Setup, Wake};
+use crate::transport::{End, Outbox, Setup};
 use sojourn_core::{Span, Time};
 
 /// The receiving end of one flow.
@@ -46,7 +46,7 @@ impl Receiver {
         if packet.sequence == self.next {
             self.next += 1;
             if self.next == setup.packets.count(setup.flows[flow as usize].bytes) {
-                outbox.arrived.push(flow);
+                outbox.over(flow, End::Receiver);
             }
         }
         outbox.packets.push(setup.answer(Kind::ACK, flow, self.next));
@@ -61,7 +61,7 @@ impl Receiver {
         self.notified = Some(now);
         match rules.cnp_delay {
             Span::ZERO => outbox.packets.push(setup.answer(CNP, flow, 0)),
-            delay => outbox.wakes.push(Wake { at: now + delay, flow, end: End::Receiver }),
+            delay => outbox.wake(now + delay, flow, End::Receiver),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Roce;
 use super::rate::{Limiter, Rules};
 use crate::packet::{ECT, Packet};
-use crate::transport::{End, Outbox, Setup, Tally, Wake};
+use crate::transport::{End, Outbox, Setup, Tally};
 use sojourn_core::{Rate, Span, Time};
 
 /// The sending end of one flow.
@@ -95,7 +95,7 @@ impl Acting<'_> {
             sender.next = sender.next.max(next);
             sender.active = self.outbox.now;
             if sender.first == sender.end && self.setup.is_last(self.flow, sender.end) {
-                self.outbox.finished.push(self.flow);
+                self.outbox.over(self.flow, End::Sender);
             }
         }
     }
@@ -145,7 +145,7 @@ impl Acting<'_> {
         if sender.timer.is_none() && sender.first < sender.next {
             let at = sender.active + self.roce.rto;
             sender.timer = Some(at);
-            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+            self.outbox.wake(at, self.flow, End::Sender);
         }
     }
 
@@ -158,7 +158,7 @@ impl Acting<'_> {
                 if sender.pace.is_none() {
                     sender.pace = Some(sender.ready);
                     let at = sender.ready;
-                    self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+                    self.outbox.wake(at, self.flow, End::Sender);
                 }
                 break;
             }

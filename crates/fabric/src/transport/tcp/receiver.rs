@@ -79,7 +79,7 @@ impl Receiver {
             self.next = self.arrived.first_missing(packet.sequence + 1);
             self.arrived.advance(self.next);
             if self.next == self.end {
-                outbox.arrived.push(packet.flow);
+                outbox.over(packet.flow, End::Receiver);
             }
         } else if packet.sequence > self.next {
             self.arrived.insert(packet.sequence);
@@ -97,7 +97,7 @@ impl Receiver {
             {
                 self.pending = Some(ack);
                 self.due = outbox.now + delay;
-                outbox.wakes.push(Wake { at: self.due, flow: packet.flow, end: End::Receiver });
+                outbox.wake(self.due, packet.flow, End::Receiver);
             }
             _ => {
                 self.pending = None;

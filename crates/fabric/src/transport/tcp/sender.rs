@@ -314,7 +314,7 @@ impl<C: CongestionControl> Acting<'_, C> {
     pub(super) fn end(&mut self) {
         self.sender.rto_deadline = Time::NEVER;
         self.sender.state = C::State::default();
-        self.outbox.finished.push(self.flow);
+        self.outbox.over(self.flow, End::Sender);
     }
 
     /// Handles the wake-up that was set: a time-out, the release of a paced packet, or the control's own.
@@ -470,7 +470,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
         if at < self.sender.wake {
             self.sender.wake = at;
-            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+            self.outbox.wake(at, self.flow, End::Sender);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! uet-htsim), and how hosts behind an oversubscribed fabric hold it back.
 
 use super::PULL;
-use crate::transport::{End, Outbox, Setup, Wake};
+use crate::transport::{End, Outbox, Setup};
 use sojourn_core::{Light, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -123,7 +123,7 @@ impl Giver {
         let next = self.waiting.front().or(self.idle.front());
         if let (Some(&flow), None) = (next, self.wake) {
             self.wake = Some(self.free);
-            giving.outbox.wakes.push(Wake { at: self.free, flow, end: End::Receiver });
+            giving.outbox.wake(self.free, flow, End::Receiver);
         }
     }
 
@@ -251,7 +251,7 @@ impl Throttle {
         let span = self.round_trip.ps() / 8 * 9 + self.chance.below(self.round_trip.ps() / 4 * 3);
         let at = outbox.now + Span::from_ps((span - passed.ps()).max(1));
         self.next = Some(at);
-        outbox.wakes.push(Wake { at, flow, end: End::Receiver });
+        outbox.wake(at, flow, End::Receiver);
     }
 
     fn review(&mut self, at: Time, flow: u32, outbox: &mut Outbox) {

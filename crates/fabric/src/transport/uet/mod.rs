@@ -315,7 +315,7 @@ impl UetRunning {
             exchange.sent.forget(|_, sent| sent.sequence < next);
         }
         if receiver.left < before && receiver.is_done() {
-            outbox.arrived.push(flow);
+            outbox.over(flow, End::Receiver);
         }
         // What is left of a packet that is there already is acknowledged.
         let is_known = trimmed && matches!(answer, Some((_, Some(_))));

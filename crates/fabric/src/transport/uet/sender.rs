@@ -8,7 +8,7 @@ use super::{
     ACK_REQUESTED, ASK, Exchange, MARKED, Parts, RESENT, Sent, TRIMMED_LAST, TimedOut, Uet, Untimed,
 };
 use crate::packet::{ECT, Packet, TRIMMABLE};
-use crate::transport::{End, Outbox, Setup, Tally, Wake};
+use crate::transport::{End, Outbox, Setup, Tally};
 use sojourn_core::{Light, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -415,7 +415,7 @@ impl Acting<'_> {
         (sender.records, sender.resent) = Default::default();
         sender.again = BinaryHeap::new();
         self.exchange.answers.forget(|_, _| true);
-        self.outbox.finished.push(self.flow);
+        self.outbox.over(self.flow, End::Sender);
     }
 
     fn hear(&mut self, entropy: u16, news: News) {
@@ -570,7 +570,7 @@ impl Acting<'_> {
         let at = self.due().max(self.outbox.now);
         if self.sender.wake.is_none_or(|set| at < set) {
             self.sender.wake = Some(at);
-            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+            self.outbox.wake(at, self.flow, End::Sender);
         }
     }
 }
