@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 # Debian's packages of the programs that tests start, each skipped where its program is missing.
-PROGRAMS := chromium fio iproute2 libmail-dkim-perl libns3-dev openssl pflogsumm postfix swaks valgrind
+PROGRAMS := chromium fio iproute2 libmail-dkim-perl libns3-dev openmpi-bin openssl pflogsumm postfix swaks valgrind
 # The last release for the Node.js of Debian 12; npm installs it, where there is one.
 MAILAUTH := mailauth@4.12.0
 
@@ -175,7 +175,7 @@ audit: .tools/bin/cargo-audit $(BIN)/installed ## known holes in what is used; a
 	$(BIN)/uv tool run pip-audit --strict --disable-pip --no-deps --requirement requirements-dev.txt
 
 pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and today's releases
-	$(BIN)/uv pip compile --quiet --upgrade --universal --extra pandas --extra dask --extra compiled --group dev --no-header \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --extra pandas --extra dask --extra compiled --extra mpi --group dev --no-header \
 		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
 
 clean: ## all that was built or installed; results in out/ stay

@@ -54,7 +54,8 @@ parameters! {
         /// Which event completes a flow, and so ends its sojourn time and its ideal time.
         pub completion: Completion = Completion::Receiver,
         /// Longest time that a run continues after the last arrival. If it is too short, flows stay
-        /// unfinished.
+        /// unfinished. For programs of ranks it counts from the time that they would take one after
+        /// the other, with messages ten times as long as their bytes take.
         pub drain: Span = Span::from_s(1),
         /// Interval at which the queues and the utilisation of switch ports are recorded as time
         /// series. By default they are not recorded.
@@ -312,11 +313,12 @@ impl FabricCase {
             })
             .collect();
         let jobs = Jobs::new(&drawn?);
-        // Ranks say themselves how long they take.
-        let last =
-            jobs.last_arrival().max(jobs.ranks.as_ref().map(|_| Time::ZERO + LATEST_ARRIVAL));
-        let drained = last.map(|last| last + self.drain);
         let network = Arc::new(graph.network());
+        let slowest = network.links.iter().map(|link| link.spec.rate).min();
+        let ranks = jobs.ranks.as_ref().zip(slowest);
+        let ranks = ranks.map(|(ranks, slowest)| ranks.longest(slowest).min(LATEST_ARRIVAL));
+        let last = jobs.last_arrival().max(ranks.map(|longest| Time::ZERO + longest));
+        let drained = last.map(|last| last + self.drain);
         let failures = self.failures(&network, streams)?;
         let averaging = Averaging::new(&jobs.watches, self.round_trip(&network, &jobs));
         Ok(Ready {

@@ -97,6 +97,8 @@ _WANTED: tuple[tuple[str, str, _Probe, str], ...] = (
     ("sch_fq_codel", "measure fabric: fq-codel", _discipline, "a kernel that has it"),
     ("sch_pie", "measure fabric: pie", _discipline, "a kernel that has it"),
     ("sch_netem", "measure fabric: delay", _discipline, "a kernel that has it"),
+    ("mpirun", "measure fabric: collectives", _program, "apt install openmpi-bin"),
+    ("mpi4py", "measure fabric: collectives", _package, "pip install 'sojourn[mpi]'"),
     ("fio", "measure array", _program, "apt install fio"),
     ("valgrind", "bench: instructions", _program, "apt install valgrind"),
     ("g++", "bench --beside: ns-3", _program, "apt install g++ libns3-dev"),

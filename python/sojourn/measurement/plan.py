@@ -84,7 +84,6 @@ def plan(case: Case, source: str) -> Plan:
     sysctls: dict[str, object] = {
         "ipv6/conf/all/disable_ipv6": 1,
         "ipv4/tcp_no_metrics_save": 1,
-        "ipv4/tcp_slow_start_after_idle": 0,
         "ipv4/tcp_ecn": 0,
         "ipv4/tcp_timestamps": int(header > IP_AND_TCP),
     }
@@ -217,6 +216,8 @@ def _recovery(asked: Asked, under: str, sysctls: dict[str, object]) -> None:
         for key in ("tail_loss_probe", "f_rto")
     )
     reordering = asked.take(f"{under}.dupthresh", 3)
+    restarts = asked.take(f"{under}.restart_after_idle", otherwise=False) is True
+    sysctls["ipv4/tcp_slow_start_after_idle"] = int(restarts)
     sysctls["ipv4/tcp_recovery"] = _RACK
     sysctls["ipv4/tcp_early_retrans"] = _EARLY_RETRANS if probes else 0
     sysctls["ipv4/tcp_frto"] = _F_RTO if f_rto or not rack else 0

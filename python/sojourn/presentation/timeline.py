@@ -1,4 +1,4 @@
-"""The timeline of an iteration: when its collectives were under way, case by case."""
+"""The timeline of an iteration: its critical path, and when its collectives were under way, case by case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +22,14 @@ COLUMN = "exposed_ps"
 """A column that only iterations have."""
 
 _MOST_LINES = 12
+_NAMES = ("kind", "label", "operation", "algorithm")
+_TIMES = ("arrived_ps", "joined_ps", "finished_ps", "computed_ps", "on_server_ps")
 _BINS = 300
 _NOTE = (
-    "height: share of the time in which a collective was under way, from the last rank that joins"
-    " it until the last one has everything, in the group that ends last; dashed line: where the"
-    " iteration would end without the network; black line: its end; exposed communication lies"
-    " between the two"
+    "height: share of the time; critical path: what the rank that ends last has waited for;"
+    " collective: under way from the last rank that joins it until the last one has everything, in"
+    " the group that ends last; dashed line: where the iteration would end without the network;"
+    " black line: its end; exposed communication lies between the two"
 )
 
 
@@ -72,17 +74,24 @@ def _read(run: StoredRun, record: Record) -> _Iteration | None:
     path = run.directory.rows(*record.key)
     if not rows.holds(path, COLUMN):
         return None
-    wanted = ["kind", "label", "group", "joined_ps", "finished_ps", "computed_ps", "on_server_ps"]
-    table = rows.read(path, wanted)
-    kind, label = (np.array(table[name].to_pylist()) for name in ("kind", "label"))
-    times = {name: rows.numbers(table[name]) / PS_PER_MS for name in wanted[3:]}
-    whole = kind == "iteration"
+    table = rows.read(path, [*_NAMES, "group", *_TIMES])
+    kind, label, operation, algorithm = (np.array(table[name].to_pylist()) for name in _NAMES)
+    times = {name: rows.numbers(table[name]) / PS_PER_MS for name in _TIMES}
+    whole, collective, step = (kind == name for name in ("iteration", "collective", "step"))
     if not whole.any() or np.isnan(times["finished_ps"][whole]).any():
         return None
     group = rows.numbers(table["group"])
+    computing, on_server = operation == "computing", algorithm == "on the server"
     spans = {}
-    for name in dict.fromkeys(label[~whole].tolist()):
-        own = (label == name) & ~whole & ~np.isnan(times["finished_ps"])
+    for name, of_step in (
+        ("critical path: computing", computing),
+        ("critical path: servers", ~computing & on_server),
+        ("critical path: network", ~computing & ~on_server),
+    ):
+        own = step & of_step
+        spans[name] = np.stack([times["arrived_ps"][own], times["finished_ps"][own]], axis=1)
+    for name in dict.fromkeys(label[collective].tolist()):
+        own = (label == name) & collective & ~np.isnan(times["finished_ps"])
         if not own.any():
             continue
         last = group[own][np.argmax(times["finished_ps"][own])]

@@ -1,7 +1,7 @@
 //! Where ranks are, and which connections their messages need.
 
 use super::Load;
-use sojourn_core::Span;
+use sojourn_core::{Rate, Span};
 use sojourn_training::collective::{LANES, Place, Port, Shape};
 use sojourn_training::program::{Event, Execution, Op, Program};
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub struct RankPlan {
     starts: Vec<u32>,
     /// Whether any node waits until a message is acknowledged.
     pub(super) waits_for_acknowledgements: bool,
+    /// What all nodes take that need no network, one behind the other.
+    alone: Span,
 }
 
 /// The ranks of a server, and how they reach each other.
@@ -74,18 +76,37 @@ impl RankPlan {
         payload: u64,
     ) -> Result<RankPlan, PlanError> {
         assert_eq!(hosts.len(), program.ranks() as usize, "a host for each rank");
-        let mut found = Found { program: &program, server, payload, lanes: BTreeMap::new() };
+        let (lanes, alone) = (BTreeMap::new(), Span::ZERO);
+        let mut found = Found { program: &program, server, payload, lanes, alone };
         let waits_for_acknowledgements = found.walk()?;
+        let alone = found.alone;
         let (lanes, loads): (Vec<Lane>, Vec<Load>) = found.lanes.into_iter().unzip();
         let ranks = 0..=program.ranks();
         let starts =
             ranks.map(|rank| lanes.partition_point(|lane| lane.from < rank) as u32).collect();
-        Ok(RankPlan { program, hosts, server, lanes, loads, starts, waits_for_acknowledgements })
+        Ok(RankPlan {
+            program,
+            hosts,
+            server,
+            lanes,
+            loads,
+            starts,
+            waits_for_acknowledgements,
+            alone,
+        })
     }
 
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// How long the program takes at most where links of `slowest` carry the messages: as if all ranks did everything
+    /// one after the other, and each message took ten times as long as its bytes. Ranks that have not ended by then
+    /// wait for what never comes.
+    pub(crate) fn longest(&self, slowest: Rate) -> Span {
+        let bytes = self.loads.iter().map(|load| load.bytes).fold(0, u64::saturating_add);
+        self.alone.saturating_add(slowest.span(bytes.saturating_mul(10)))
     }
 
     /// What each connection carries.
@@ -139,6 +160,7 @@ struct Found<'a> {
     server: Server,
     payload: u64,
     lanes: BTreeMap<Lane, Load>,
+    alone: Span,
 }
 
 impl Found<'_> {
@@ -156,7 +178,8 @@ impl Found<'_> {
                         waits |= graph.children(node, Event::Finished).next().is_some();
                     }
                     Op::Collective { call, .. } => *calls.entry(call).or_default() += 1,
-                    Op::Compute { .. } | Op::Receive { .. } | Op::Join => {}
+                    Op::Compute { span, .. } => self.alone = self.alone.saturating_add(span),
+                    Op::Receive { .. } | Op::Join => {}
                 }
             }
             for (call, times) in calls {
@@ -172,7 +195,8 @@ impl Found<'_> {
         let this = &program.calls()[call as usize];
         let groups = program.groups(call).expect("a call has groups");
         let (group, index) = groups.place(rank).expect("who calls is in a group");
-        if this.execution != Execution::Messages {
+        if let Execution::ClosedForm(span) = this.execution {
+            self.alone = self.alone.saturating_add(span.saturating_mul(times));
             return Ok(());
         }
         let shape = Shape { ranks: groups.size(group), bytes: this.bytes };
@@ -192,6 +216,8 @@ impl Found<'_> {
 
     fn add(&mut self, lane: Lane, times: u64, bytes: u64) -> Result<(), PlanError> {
         if self.server.has_both(lane.from, lane.to) {
+            let span = self.server.port.alone(bytes).saturating_mul(times);
+            self.alone = self.alone.saturating_add(span);
             return Ok(());
         }
         let load = self.lanes.entry(lane).or_default();

@@ -75,6 +75,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("hystart", &["true", "false"]),
     ("timeout_rule", &["rfc6298", "linux"]),
     ("known_round_trip", &["true", "false"]),
+    ("restart_after_idle", &["true", "false"]),
     ("clock_tick", &["none", "none", "100us"]),
     ("ack_delay", &["none", "10us", "300us"]),
     ("initial_alpha", &["0.0", "0.3", "1.0"]),

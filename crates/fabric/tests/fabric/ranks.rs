@@ -217,3 +217,44 @@ fn an_iteration_on_one_server_is_computing_alone() {
     assert_eq!((of("exposed_ps")[0], run.figure("packets_injected")), (0, 0));
     assert_eq!(of("sojourn_ps")[0], of("computed_ps")[0] + of("on_server_ps")[0]);
 }
+
+/// A connection of a host with Linux begins small again after a long pause, and another one does not.
+#[test]
+fn windows_shrink_in_a_pause() {
+    let times = |restarts: bool| {
+        let mut lab = switch(2, "Linux CUBIC");
+        match &mut lab.scheme.transport {
+            TransportKind::Cubic(cubic) => cubic.options.linux.restart_after_idle = restarts,
+            other => panic!("{other:?}"),
+        }
+        let collectives = Collectives {
+            collective: algorithm("send-receive", &[]),
+            ranks: None,
+            size: Bytes(4_000_000),
+            iterations: count(2),
+            compute: Span::from_s(2),
+        };
+        let run = Run::of(&lab.ready(Arrivals::Collective(collectives).into()));
+        let kinds = run.names("kind");
+        let took = run.rows.ints("sojourn_ps").iter().zip(kinds);
+        let took = took.filter(|(_, kind)| kind == "collective").map(|(&took, _)| took);
+        took.collect::<Vec<i64>>()
+    };
+    let (with, without) = (times(true), times(false));
+    assert_eq!(with[0], without[0], "nothing was sent before");
+    assert!(without[1] < with[1] && with[1] <= with[0], "{with:?} {without:?}");
+}
+
+/// Ranks that wait for what a dead link has lost do not keep a run going for hours.
+#[test]
+fn an_iteration_over_a_dead_link_ends_unfinished() {
+    let failure = failure("link = \"0.0 - host 0\", capacity = 0.0");
+    let drain = Span::from_ms(10);
+    let lab = Lab { failure: vec![failure], drain, ..rails(2, 2, "UET NSCC") };
+    let iteration = Iteration { pipeline: 1, data: 2, ..iteration() };
+    let run = Run::of(&lab.ready(Arrivals::Training(iteration).into()));
+    let (kinds, ends) = (run.names("kind"), run.rows.ints("finished_ps"));
+    let whole = kinds.iter().position(|kind| kind == "iteration").expect("an iteration");
+    assert_eq!((ends[whole], kinds.iter().any(|kind| kind == "step")), (-1, false));
+    assert!(run.figure("simulated_ps") < 100_000_000_000, "{}", run.figure("simulated_ps"));
+}

@@ -82,6 +82,9 @@ pub trait CongestionControl: Debug {
         window.timed_out(flight);
     }
 
+    /// Goes on after a `pause` in which all had arrived and nothing was to be sent.
+    fn paused(&self, _: &mut Window, _: &mut Self::State, _pause: Span) {}
+
     /// Why it cannot go on, where it runs code that came with the study.
     fn failure(&self) -> Option<&CodeFailed> {
         None
@@ -117,6 +120,8 @@ pub struct Rules {
     pub handshake: bool,
     /// Whether a flow knows the round trip of its idle path when it begins.
     pub known_round_trip: bool,
+    /// Whether the window shrinks while nothing is to be sent.
+    pub restart_after_idle: bool,
     /// Time from one tick of the clock of timers to the next; none: timers are exact.
     pub tick: Option<Span>,
     /// How losses are found by time; none: by counting.
@@ -236,6 +241,17 @@ impl Window {
         self.cwnd = self.ssthresh;
     }
 
+    /// Halves for each `time_out` of a pause, down to the `initial` window, as Linux does (RFC 2861; after that much
+    /// RFC 5681, 4.1, allows no more than the initial window).
+    pub fn restart(&mut self, pause: Span, time_out: Span, initial: f64) {
+        if pause <= time_out {
+            return;
+        }
+        self.ssthresh = self.ssthresh.max(self.cwnd * 3.0 / 4.0);
+        let times = (pause.ps() / time_out.ps().max(1)).min(64) as i32;
+        self.cwnd = (self.cwnd * 0.5_f64.powi(times)).max(initial.min(self.cwnd));
+    }
+
     /// Falls to one packet, as the timer ran out (RFC 5681, 3.1).
     pub fn timed_out(&mut self, flight: u32) {
         self.halve(flight);
@@ -285,4 +301,25 @@ pub struct Acked {
     pub rtt: Span,
     /// The time.
     pub now: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_halves_for_each_time_out_of_a_pause() {
+        let after = |ms: u64| {
+            let mut window = Window { cwnd: 100.0, ssthresh: 60.0 };
+            window.restart(Span::from_ms(ms), Span::from_ms(200), 10.0);
+            (window.cwnd, window.ssthresh)
+        };
+        assert_eq!(after(200), (100.0, 60.0));
+        assert_eq!(after(201), (50.0, 75.0));
+        assert_eq!(after(599), (25.0, 75.0));
+        assert_eq!(after(100_000), (10.0, 75.0));
+        let mut small = Window { cwnd: 4.0, ssthresh: 60.0 };
+        small.restart(Span::from_s(1), Span::from_ms(200), 10.0);
+        assert_eq!(small.cwnd, 4.0, "smaller than the initial window already");
+    }
 }

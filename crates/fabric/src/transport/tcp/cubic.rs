@@ -160,6 +160,11 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn paused(&self, _: &mut Window, epoch: &mut Epoch, pause: Span) {
+        // A window that was not used does not grow (Linux, `cubictcp_cwnd_event`).
+        epoch.began = epoch.began.map(|began| began + pause);
+    }
+
     fn lost(&self, window: &mut Window, epoch: &mut Epoch, flight: u32, _: Time) {
         self.reduce(window, epoch, flight);
         epoch.timed_out = false;

@@ -42,6 +42,7 @@ impl CongestionControl for LineRate {
             paced: true,
             handshake: false,
             known_round_trip: false,
+            restart_after_idle: false,
             tick: None,
             rack: None,
         }

@@ -57,6 +57,7 @@ impl CongestionControl for MinTcp {
             paced: false,
             handshake: false,
             known_round_trip: false,
+            restart_after_idle: false,
             tick: None,
             rack: None,
         }

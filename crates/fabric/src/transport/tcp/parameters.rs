@@ -100,6 +100,11 @@ parameters! {
         /// flow and after each pause of `min_rto` (Linux: 16). With fewer, small windows wait for
         /// delayed ACKs. Without `ack_delay` it has no effect.
         pub quick_acks: u32 = 0,
+        /// Whether the window of a connection halves for each time-out of a pause between two
+        /// messages, down to the initial window (RFC 2861; `tcp_slow_start_after_idle`). Without it
+        /// a message after a long pause is sent as one burst. It matters only to connections of
+        /// ranks, and not to BBR.
+        pub restart_after_idle: bool = false,
     }
 }
 
@@ -164,6 +169,7 @@ impl TcpOptions {
                 known_round_trip: true,
                 clock_tick: Some(Span::from_ms(4)),
                 quick_acks: QUICK_ACKS,
+                restart_after_idle: true,
             },
             ..defaults()
         }
@@ -197,6 +203,7 @@ impl TcpOptions {
             paced: false,
             handshake: self.handshake,
             known_round_trip: self.linux.known_round_trip,
+            restart_after_idle: self.linux.restart_after_idle,
             tick: self.linux.clock_tick,
             quick_acks: self.linux.quick_acks,
             rack: self.linux.rack.then_some(RackRules {

@@ -67,6 +67,7 @@ impl<C: CongestionControl> Windowed<C> {
             rack: None,
             rto_deadline: Time::NEVER,
             pacing_release: Time::ZERO,
+            idle_since: Time::ZERO,
             wake: Time::NEVER,
             state: C::State::default(),
         };
@@ -120,8 +121,11 @@ impl<C: CongestionControl> Transport for Windowed<C> {
 
     fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
         let mut acting = self.act(flow, outbox);
-        let begins = acting.sender.end == 0;
-        acting.sender.end = end;
+        let before = std::mem::replace(&mut acting.sender.end, end);
+        let begins = before == 0;
+        if !begins && acting.sender.snd_una == before {
+            acting.go_on_after_pause();
+        }
         if begins {
             let Sender { window, state, .. } = acting.sender;
             acting.control.start(window, state, flow, acting.setup);
@@ -266,8 +270,11 @@ impl<C: CongestionControl> Acting<'_, C> {
             sender.sacked.advance(sender.snd_una);
             let (timer, now) = (self.rules.timer, self.outbox.now);
             sender.trip.acknowledged(sender.snd_una, sender.snd_max, timer, now);
-            if sender.snd_una == sender.end && self.setup.is_last(self.flow, sender.end) {
-                return self.end();
+            if sender.snd_una == sender.end {
+                sender.idle_since = now;
+                if self.setup.is_last(self.flow, sender.end) {
+                    return self.end();
+                }
             }
         }
         let acked = Acked {
@@ -315,6 +322,17 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.sender.rto_deadline = Time::NEVER;
         self.sender.state = C::State::default();
         self.outbox.over(self.flow, End::Sender);
+    }
+
+    /// Goes on after a pause in which nothing was to be sent.
+    fn go_on_after_pause(&mut self) {
+        let Sender { window, state, trip, idle_since, .. } = &mut *self.sender;
+        let pause = self.outbox.now - *idle_since;
+        self.control.paused(window, state, pause);
+        if self.rules.restart_after_idle && !self.control.decides_recovery() {
+            let time_out = trip.time_out(self.rules.timer);
+            window.restart(pause, time_out, self.rules.initial_window);
+        }
     }
 
     /// Handles the wake-up that was set: a time-out, the release of a paced packet, or the control's own.

@@ -142,6 +142,7 @@ impl CongestionControl for Swift {
             paced: true,
             handshake: false,
             known_round_trip: false,
+            restart_after_idle: false,
             tick: None,
             rack: None,
         }

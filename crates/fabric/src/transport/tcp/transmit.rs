@@ -39,6 +39,8 @@ pub(super) struct Sender<S> {
     pub(super) rto_deadline: Time,
     /// Earliest time at which a paced packet may leave.
     pub(super) pacing_release: Time,
+    /// When all had arrived that was to be sent.
+    pub(super) idle_since: Time,
     /// The earliest wake-up that is set.
     pub(super) wake: Time,
     pub(super) state: S,

@@ -42,8 +42,11 @@ impl<C: CongestionControl> Acting<'_, C> {
         if news.advanced {
             sender.snd_una = ack.sequence;
             sender.consecutive_timeouts = 0;
-            if sender.snd_una == sender.end && self.setup.is_last(self.flow, sender.end) {
-                return self.end();
+            if sender.snd_una == sender.end {
+                sender.idle_since = now;
+                if self.setup.is_last(self.flow, sender.end) {
+                    return self.end();
+                }
             }
         }
         if let Some(sample) = news.sample {
