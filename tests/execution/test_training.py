@@ -1,5 +1,6 @@
 """Training: traces of other tools, studies of models, and what they come out as."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import sojourn
 from refusals import expect_one_line
+from sojourn._internal.errors import InputError
 from sojourn.store import rows
 
 DATA = Path(__file__).parents[2] / "crates/traces/tests/data"
@@ -96,6 +98,22 @@ def test_a_trace_of_chakra_takes_its_closed_form(tmp_path, operation, size):
     assert 1 <= found["slowdown"][0] < 1.05
 
 
+def test_groups_of_chakra_come_from_the_file_beside_the_traces(tmp_path):
+    files = [f'[[workload.rank]]\nfile = "{DATA}/astra-sim/all_reduce.{n}.et"\n' for n in range(4)]
+    workload = 'kind = "chakra"\ngroups = "groups.json"\n' + "".join(files)
+    found = table(run_of(tmp_path, workload, 4, groups_json='{"0": [3, 2, 1, 0]}'))
+    assert (found["operation"][0], found["ranks"][0]) == ("all-reduce", 4)
+    for text, message in [
+        ('{"0": [0, 9]}', 'the group "0" names rank 9, which is not one of 4 ranks'),
+        ("[]", "groups.json:1: expected a list of ranks for each name of a group"),
+    ]:
+        (tmp_path / "groups.json").write_text(text)
+        with pytest.raises(InputError) as refused:
+            sojourn.run(tmp_path / "study.toml", out=tmp_path / "again")
+        assert message in str(refused.value)
+        expect_one_line(refused.value)
+
+
 def test_a_workload_file_of_aicb_runs_layer_by_layer(tmp_path):
     workload = f'kind = "simai"\nranks = 4\nfile = "{DATA}/aicb/all_reduce.txt"\n'
     found = table(run_of(tmp_path, workload, 4))
@@ -121,6 +139,26 @@ def test_an_iteration_of_a_model_is_shown_and_drawn(tmp_path, command):
     picture = tmp_path / "timeline.png"
     assert command("plot", run.path, "--kind", "timeline", "--out", picture).code == 0
     assert picture.stat().st_size > 10_000
+
+
+def test_the_critical_path_adds_up_to_the_iteration(tmp_path, command):
+    run = run_of(tmp_path, MODEL)
+    shown = command("show", run.path, "--path").out
+    assert "gradients" in shown
+    assert "network" in shown
+    found = json.loads(command("show", run.path, "--path", "--json").out)
+    (whole,) = [
+        took
+        for kind, took in zip(*(table(run)[n] for n in ("kind", "finished_ps")), strict=True)
+        if kind == "iteration"
+    ]
+    assert sum(own["time_ms"] for own in found) == pytest.approx(whole / 1e9)
+    assert sum(own["share"] for own in found) == pytest.approx(1)
+    assert [own["time_ms"] for own in found] == sorted(
+        (own["time_ms"] for own in found), reverse=True
+    )
+    refused = command("show", run.path, "--path", "--percentiles", "50")
+    assert (refused.code, "has no effect with --path" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(

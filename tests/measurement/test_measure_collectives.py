@@ -68,7 +68,7 @@ def test_collectives_take_at_least_what_their_bytes_take(tmp_path, command, coll
     assert found["finished_ps"][3] == max(found["finished_ps"])
     assert all(0 <= rank < 4 for rank in found["rank"][:3])
     run = sojourn.Run(tmp_path / "kernel")
-    assert run.summary(kind="collective") is not None
+    assert "bus bandwidth" in str(run.summary())
 
 
 @needs_namespaces

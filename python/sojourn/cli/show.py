@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     metavar="TIME,...",
     help="Show how evenly long flows share over these averaging times, such as 0.5s,2s.",
 )
+@click.option(
+    "--path",
+    "of_path",
+    is_flag=True,
+    help="Show what iterations of ranks wait for: the time on their critical paths.",
+)
 @output.as_json
 @click.option(
     "--csv",
@@ -44,6 +50,7 @@ def show(
     percentiles: str | None,
     warmup: bool | str,
     over: str | None,
+    of_path: bool,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -57,6 +64,7 @@ def show(
     Examples:
       sojourn show out/run --by scheme,load --percentiles 50,99
       sojourn show out/run --csv > results.csv
+      sojourn show out/training --path
     """
     from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table
@@ -65,10 +73,17 @@ def show(
     if as_json and as_csv:
         raise InputError("show: expected one of --json and --csv")
     opened = StoredRun.open(run)
+    if over is not None and of_path:
+        raise InputError("show: expected one of --over and --path")
     if over is not None:
         if percentiles is not None:
             raise InputError("show: --percentiles has no effect with --over; leave one out")
         _fairness(opened, options.names(over) or [], options.names(by), as_json, as_csv)
+        return
+    if of_path:
+        if percentiles is not None:
+            raise InputError("show: --percentiles has no effect with --path; leave one out")
+        _critical_path(opened, options.names(by), as_json, as_csv)
         return
     summary = summarise(
         opened,
@@ -104,6 +119,20 @@ def _fairness(
         output.document([own.flat() for own in found])
     else:
         print_table(run.title, found, summary.longer(run))
+
+
+def _critical_path(run: "StoredRun", by: Sequence[str] | None, as_json: bool, as_csv: bool) -> None:
+    """Show what iterations wait for."""
+    from sojourn.analysis.critical_path import critical_paths
+    from sojourn.presentation.critical_path import show as print_table
+
+    found = critical_paths(run, by)
+    if as_csv:
+        _write_csv([own.record() for own in found])
+    elif as_json:
+        output.document([own.record() for own in found])
+    else:
+        print_table(run.title, found)
 
 
 def _write_csv(records: Sequence[Mapping[str, object]]) -> None:

@@ -1,4 +1,4 @@
-"""The timeline of an iteration: its critical path, and when its collectives were under way, case by case."""
+"""The timeline of an iteration, case by case: its critical path and its collectives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
