@@ -63,6 +63,9 @@ parameters! {
         /// Whether rows have a column `window_digest`: a hash of window and ssthresh after every ACK
         /// outside of a recovery, equal where two controllers of TCP do the same.
         pub window_digest: bool = false,
+        /// Whether each message of ranks that crosses the network has a row (kind `message`). A run of a large model
+        /// has millions of them, at some 200 bytes of memory each.
+        pub message_rows: bool = false,
     }
 }
 
@@ -107,6 +110,11 @@ impl Check for FabricCase {
         if !self.failure.is_empty() {
             self.check_failures(&graph)?;
         }
+        if self.message_rows && !self.sources().any(|(_, source)| source.has_ranks()) {
+            let expected =
+                "false: only workloads of ranks have messages, such as collective and training";
+            return Err(Refusal::of(&true, expected).under("message_rows"));
+        }
         if self.workload.has_ranks()
             && let Some(background) = self.background.as_ref().filter(|other| other.has_ranks())
         {
@@ -142,6 +150,7 @@ pub struct Ready {
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
     pub(crate) digest_windows: bool,
+    pub(crate) message_rows: bool,
     pub(crate) failures: Arc<Failures>,
     pub(crate) streams: Streams,
 }
@@ -335,6 +344,7 @@ impl FabricCase {
             completion: self.completion,
             sample: self.sample,
             digest_windows: self.window_digest,
+            message_rows: self.message_rows,
             failures: Arc::new(failures),
             streams,
         })
@@ -438,7 +448,7 @@ impl Ready {
     fn ranks(&self) -> Option<Arc<RankRun>> {
         let plan = self.jobs.ranks.clone()?;
         let first = self.jobs.owners.partition_point(|owner| owner.role != Role::Connection);
-        Some(Arc::new(RankRun::new(plan, first as u32, self.packets.payload.0)))
+        Some(Arc::new(RankRun::new(plan, first as u32, self.packets.payload.0, self.message_rows)))
     }
 
     /// The packet that each flow loses by script; none where there is no script.

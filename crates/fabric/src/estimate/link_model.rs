@@ -160,6 +160,7 @@ impl<'a> LinkModel<'a> {
         let graph = bench.graph();
         Ready {
             digest_windows: false,
+            message_rows: false,
             averaging: Averaging::default(),
             scheme: self.ready.scheme.clone(),
             packets: self.ready.packets.clone(),

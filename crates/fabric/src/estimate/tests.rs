@@ -20,6 +20,7 @@ pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
     let text = format!("src,dst,size_bytes,arrival\n{lines}");
     let case = FabricCase {
         window_digest: false,
+        message_rows: false,
         failure: Vec::new(),
         topology,
         workload: Arrivals::Csv(Csv { file: Resource::text("flows.csv", &text).into() }).into(),

@@ -107,8 +107,9 @@ impl Connections {
     }
 
     /// The next message of `flow` is handed over. Called by the host that it starts from. Panics where the connection
-    /// has carried all that it was made for. `order` is its place among all messages of the sender.
-    pub fn hand_over(&self, flow: u32, bytes: u64, order: u32, content: Content) {
+    /// has carried all that it was made for. `order` is its place among all messages of the sender. Returns its place
+    /// among those of `flow`.
+    pub fn hand_over(&self, flow: u32, bytes: u64, order: u32, content: Content) -> u32 {
         let connection = self.of(flow).expect("a connection");
         let place = connection.handed_over.load(Ordering::Relaxed);
         let begin = place.checked_sub(1).map_or(0, |before| connection.message(before).end);
@@ -117,6 +118,7 @@ impl Connections {
         let message = Message { end: begin + packets, last, order, content };
         connection.messages[place as usize].set(message).expect("each message is handed over once");
         connection.handed_over.store(place + 1, Ordering::Release);
+        place
     }
 
     /// One past the last packet of `flow` that was handed over.

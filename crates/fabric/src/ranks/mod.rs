@@ -14,7 +14,7 @@ mod walk;
 pub(crate) use board::Board;
 pub use connection::Connections;
 pub(crate) use connection::{Content, Load};
-pub use outcome::{CollectiveTimes, RankOutcome};
+pub use outcome::{CollectiveTimes, MessageOf, MessageSent, RankOutcome};
 pub use plan::{PlanError, RankPlan, Server};
 pub(crate) use walk::{Note, Ranks};
 
@@ -28,14 +28,16 @@ pub struct RankRun {
     pub(crate) first: u32,
     pub(crate) connections: Arc<Connections>,
     pub(crate) board: Board,
+    /// Whether the times of each message are kept.
+    pub(crate) keeps_messages: bool,
 }
 
 impl RankRun {
     /// Before anything was sent. The connections of `plan` are the flows from `first` on, their packets have up to
     /// `payload` bytes.
-    pub fn new(plan: Arc<RankPlan>, first: u32, payload: u64) -> RankRun {
+    pub fn new(plan: Arc<RankPlan>, first: u32, payload: u64, keeps_messages: bool) -> RankRun {
         let connections = Arc::new(Connections::new(first, plan.loads(), payload));
-        RankRun { plan, first, connections, board: Board::default() }
+        RankRun { plan, first, connections, board: Board::default(), keeps_messages }
     }
 
     /// The connections, for transports.

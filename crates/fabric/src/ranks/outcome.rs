@@ -18,8 +18,40 @@ pub struct RankOutcome {
     pub on_server: Vec<Span>,
     /// The collectives that are simulated message by message: by call, tag and group.
     pub collectives: BTreeMap<(u32, u32, u32), CollectiveTimes>,
+    /// The messages that the network carried, and when each had come, by connection and place; empty where they are
+    /// not kept.
+    pub sent: BTreeMap<(u32, u32), MessageSent>,
+    /// See `sent`.
+    pub came: BTreeMap<(u32, u32), Time>,
     /// How often each call was executed by its closed form, not packet by packet, by all groups together.
     pub closed: Vec<u64>,
+}
+
+/// A message of a rank, when it was handed to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSent {
+    /// When that was.
+    pub at: Time,
+    /// The ranks at both ends.
+    pub ranks: (u32, u32),
+    /// Its size.
+    pub bytes: u64,
+    /// What it belongs to.
+    pub of: MessageOf,
+}
+
+/// What a message belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageOf {
+    /// A node that sends it by itself.
+    Node(u32),
+    /// A collective.
+    Collective {
+        /// The call, ...
+        call: u32,
+        /// ... and which of its groups.
+        group: u32,
+    },
 }
 
 /// The times of one collective.
@@ -77,6 +109,8 @@ impl RankOutcome {
             computed: vec![Span::ZERO; ranks],
             on_server: vec![Span::ZERO; ranks],
             collectives: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            came: BTreeMap::new(),
             closed: vec![0; calls],
         }
     }
@@ -89,6 +123,8 @@ impl RankOutcome {
         sums(&mut self.computed, other.computed);
         sums(&mut self.on_server, other.on_server);
         self.ended.iter_mut().zip(other.ended).for_each(|(own, other)| *own = other.min(*own));
+        self.sent.extend(other.sent);
+        self.came.extend(other.came);
         for (own, other) in self.nodes.iter_mut().zip(other.nodes) {
             if own.is_empty() {
                 *own = other;

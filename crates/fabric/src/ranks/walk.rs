@@ -2,7 +2,7 @@
 
 use super::board::{Letter, News, heard};
 use super::plan::Lane;
-use super::{CollectiveTimes, Content, RankOutcome, RankRun};
+use super::{CollectiveTimes, Content, MessageOf, MessageSent, RankOutcome, RankRun};
 use sojourn_core::{Span, Time};
 use sojourn_training::collective::{Cursor, Shape};
 use sojourn_training::program::{Call, Event, Execution, NodeId, NodeTimes, Op, RankWalk};
@@ -219,6 +219,9 @@ impl<'a> Ranks<'a> {
             if message.end > first_missing {
                 return;
             }
+            if self.run.keeps_messages {
+                self.outcome.came.insert((flow, self.came[place]), now);
+            }
             self.came[place] += 1;
             self.awaited[place] = 0;
             let Lane { from, to, .. } = self.lane(flow);
@@ -384,7 +387,13 @@ impl<'a> Ranks<'a> {
             let state = self.rank(lane.from);
             let order = state.handed_over;
             state.handed_over += 1;
-            run.connections.hand_over(flow, bytes.max(1), order, content);
+            let place = run.connections.hand_over(flow, bytes.max(1), order, content);
+            if run.keeps_messages {
+                let ranks = (lane.from, lane.to);
+                let sent =
+                    MessageSent { at: now, ranks, bytes, of: self.owner(lane.from, content) };
+                self.outcome.sent.insert((flow, place), sent);
+            }
             self.notes.push(Note::Send { at: now, flow });
             return;
         }
@@ -398,6 +407,18 @@ impl<'a> Ranks<'a> {
             Content::Step { call, tag, channel, slot } => News::Step { call, tag, channel, slot },
         };
         self.leave(&[Letter { at, rank: lane.to, news }]);
+    }
+
+    /// What a message of `rank` belongs to: a call and its group, or a node.
+    fn owner(&self, rank: u32, content: Content) -> MessageOf {
+        match content {
+            Content::Tagged { node, .. } => MessageOf::Node(node),
+            Content::Step { call, .. } => {
+                let groups = self.run.plan.program().groups(call).expect("a call has groups");
+                let (group, _) = groups.place(rank).expect("who calls is in a group");
+                MessageOf::Collective { call, group }
+            }
+        }
     }
 
     /// `rank` joins a collective that takes `span` from the moment on at which all have joined.

@@ -5,7 +5,7 @@ use super::rank_columns::{OfRanks, PathTimes};
 use super::table::Row;
 use super::vocabulary::Kind;
 use crate::engine::Outcome;
-use crate::ranks::{CollectiveTimes, RankOutcome, RankPlan};
+use crate::ranks::{CollectiveTimes, MessageOf, MessageSent, RankOutcome, RankPlan};
 use crate::workload::Role;
 use sojourn_core::{Job, Rate, Span, Time};
 use sojourn_training::collective::{Collective, Port, Shape};
@@ -17,7 +17,7 @@ pub(super) const IDEALS: &str = "ideal of a collective: its closed form at the g
      longest, with its collectives inside of a server";
 
 /// The collectives that were simulated message by message, as they began, the iteration, and the steps of its critical
-/// path.
+/// path, and messages where they are kept, as they were handed to the network.
 pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
     let (Some(plan), Some(ranks)) = (&of.jobs.ranks, &outcome.ranks) else { return Vec::new() };
     let own = of.jobs.owners.iter().find(|owner| owner.role == Role::Connection);
@@ -33,7 +33,8 @@ pub(super) fn rows(of: Played<'_>, outcome: &Outcome) -> Vec<Row> {
         false => critical_path(plan.program(), &ranks.nodes),
     };
     let steps = path.iter().map(|step| of_path(plan, step, part));
-    collectives.chain([iteration(plan, ranks, &path, part)]).chain(steps).collect()
+    let messages = messages(plan, ranks, part);
+    collectives.chain([iteration(plan, ranks, &path, part)]).chain(steps).chain(messages).collect()
 }
 
 fn collective(
@@ -151,6 +152,35 @@ fn of_path(plan: &RankPlan, step: &Step, part: u8) -> Row {
         ..OfRanks::new(ranks)
     };
     Row::of_ranks(Kind::Step, job, part, said)
+}
+
+/// The messages that the network carried.
+fn messages(plan: &RankPlan, ranks: &RankOutcome, part: u8) -> Vec<Row> {
+    let program = plan.program();
+    let mut sent: Vec<_> = ranks.sent.iter().collect();
+    sent.sort_by_key(|(key, message)| (message.at, **key));
+    let row = |(key, &message): (&(u32, u32), &MessageSent)| {
+        let MessageSent { at, ranks: (from, to), bytes, of } = message;
+        let finished = ranks.came.get(key).copied().unwrap_or(Time::NEVER);
+        let network = finished.since(at);
+        let (operation, label, group) = match of {
+            MessageOf::Collective { call, group } => {
+                let this = &program.calls()[call as usize];
+                (this.collective.operation().name(), this.label.clone(), Some(group))
+            }
+            MessageOf::Node(node) => ("message", program.graph(from).label(node).to_owned(), None),
+        };
+        let said = OfRanks {
+            operation: Some(operation),
+            label: (!label.is_empty()).then_some(label),
+            group,
+            rank: Some(from),
+            ..OfRanks::new(2)
+        };
+        let job = Job { bytes, arrived: at, finished, ideal: network };
+        Row::of_ranks(Kind::Message, job, part, said).between(plan.host(from), plan.host(to))
+    };
+    sent.into_iter().map(row).collect()
 }
 
 /// Whether messages go from neighbour to neighbour.

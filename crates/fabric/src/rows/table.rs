@@ -67,6 +67,11 @@ impl Row {
         }
     }
 
+    /// The same row, of something that goes from one host to another one.
+    pub(super) fn between(self, from: u16, to: u16) -> Row {
+        Row { src: Some(from), dst: Some(to), ..self }
+    }
+
     /// Whether it could have finished and has not.
     pub(super) fn is_open(&self) -> bool {
         self.kind != Kind::Bulk && self.job.finished == Time::NEVER

@@ -14,11 +14,12 @@ pub(super) enum Kind {
     Collective,
     Iteration,
     Step,
+    Message,
 }
 
 /// Names of the column `kind`.
-pub(super) const KIND_NAMES: [&str; 8] =
-    ["flow", "bulk", "query", "response", "job", "collective", "iteration", "step"];
+pub(super) const KIND_NAMES: [&str; 9] =
+    ["flow", "bulk", "query", "response", "job", "collective", "iteration", "step", "message"];
 
 /// The bins of the pFabric paper, section 3, "FCT breakdown".
 const BINS: &[SizeBin] = &[
@@ -146,6 +147,16 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
             metrics: &[Metric::time_in_ms("time")],
             bins: &[],
             note: "steps of the critical path: what the rank that ends last has waited for, back to the begin",
+        },
+        JobKind {
+            name: KIND_NAMES[Kind::Message as usize],
+            label: "message",
+            plural: "messages",
+            part_of: Some(KIND_NAMES[Kind::Iteration as usize]),
+            metrics: &[COMPLETION_TIME],
+            bins: &[],
+            note: "completion time of a message of ranks: from the moment at which its rank hands it to the network \
+                   until its last byte has come",
         },
     ],
     totals: &[

@@ -33,6 +33,7 @@ pub(crate) struct Lab {
     pub(crate) drain: Span,
     pub(crate) sample: Option<Span>,
     pub(crate) failure: Vec<Failure>,
+    pub(crate) message_rows: bool,
     pub(crate) streams: Streams,
 }
 
@@ -50,6 +51,7 @@ impl Lab {
             drain: Span::from_s(1000),
             sample: None,
             failure: Vec::new(),
+            message_rows: false,
             streams: Streams::new(1, 0),
         }
     }
@@ -57,6 +59,7 @@ impl Lab {
     pub(crate) fn case(&self, workload: Workload) -> FabricCase {
         FabricCase {
             window_digest: false,
+            message_rows: self.message_rows,
             failure: self.failure.clone(),
             topology: self.topology.clone(),
             workload,

@@ -258,3 +258,30 @@ fn an_iteration_over_a_dead_link_ends_unfinished() {
     assert_eq!((ends[whole], kinds.iter().any(|kind| kind == "step")), (-1, false));
     assert!(run.figure("simulated_ps") < 100_000_000_000, "{}", run.figure("simulated_ps"));
 }
+
+/// Each message that crosses the network has a row where it is asked for, the same on any number of threads, and takes
+/// at least what its bytes take.
+#[test]
+fn messages_have_rows_where_they_are_asked_for() {
+    let lab = Lab { message_rows: true, ..rails(4, 4, "UET NSCC") };
+    let ready = lab.ready(Arrivals::Training(iteration()).into());
+    let run = Run::of(&ready);
+    let kinds = run.names("kind");
+    let of = |column: &str| run.rows.ints(column);
+    let messages: Vec<usize> = (0..kinds.len()).filter(|&row| kinds[row] == "message").collect();
+    // 2 stages of 2 ranks send activations there and back for 4 micro-batches of 2 replicas, and rings of 2 reduce.
+    assert!(messages.len() >= 2 * 2 * 4 * 2, "{}", messages.len());
+    let sizes: i64 = messages.iter().map(|&row| of("size_bytes")[row]).sum();
+    let whole = kinds.iter().position(|kind| kind == "iteration").expect("an iteration");
+    assert_eq!(sizes, of("size_bytes")[whole]);
+    for &row in &messages {
+        let least = 2_000_000 + of("size_bytes")[row] * 20;
+        assert!(of("sojourn_ps")[row] > least && of("src")[row] != of("dst")[row], "{row}");
+    }
+    for threads in [2, 3] {
+        let progress = Progress::default();
+        let execution = Execution { threads, ..Execution::new(&progress) };
+        let report = ready.run(execution).expect("not cancelled");
+        assert!(format!("{:?}", report.rows) == format!("{:?}", run.rows), "{threads} threads");
+    }
+}

@@ -61,31 +61,6 @@ const MEMORY: u8 = 2;
 /// The most bytes of a size, so that no rank's part of a group overflows.
 const MOST_BYTES: u64 = 1 << 50;
 
-/// The ranks of each process group, from the file that ASTRA-sim reads beside traces: a JSON object with a list of ranks
-/// for each name, such as `{"1": [0, 1, 2, 3]}`. Refuses ranks that none of `ranks` traces is of.
-pub fn groups(file: File, ranks: u32) -> Result<BTreeMap<String, Vec<u32>>, TraceError> {
-    let wrong = |place, why| TraceError::new(file.name, None, place, why);
-    let groups: BTreeMap<String, Vec<u32>> =
-        serde_json::from_slice(file.bytes).map_err(|error| {
-            let why = error.to_string();
-            let why = why.split(" at line ").next().unwrap_or_default();
-            let expected = "expected a list of ranks for each name of a group";
-            wrong(Place::Line(error.line()), format!("{expected}: {why}"))
-        })?;
-    for (name, members) in &groups {
-        let why = match members.iter().find(|&&rank| rank >= ranks) {
-            Some(rank) => format!("rank {rank}, which is not one of {ranks} ranks"),
-            None if members.is_empty() => "no rank".to_owned(),
-            None if Groups::listed(ranks, vec![members.clone()]).is_err() => {
-                "a rank twice".to_owned()
-            }
-            None => continue,
-        };
-        return Err(wrong(Place::File, format!("the group {name:?} names {why}")));
-    }
-    Ok(groups)
-}
-
 /// The program of these files: the first is rank 0's, and so on.
 pub fn read(files: &[File], options: &Options) -> Result<Program, TraceError> {
     let ranks = u32::try_from(files.len()).unwrap_or(u32::MAX);
@@ -227,7 +202,7 @@ impl Rank<'_> {
             COMPUTE if node.attributes.on_cpu => self.compute(node, CPU),
             COMPUTE => self.compute(node, 0),
             SEND => {
-                let own = node.attributes.from.is_none_or(|from| from == u64::from(self.rank));
+                let own = node.attributes.from.is_none_or(|from| from == self.rank.into());
                 if !own {
                     return Err(self.refused(node, "the send is from another rank (comm_src)"));
                 }
