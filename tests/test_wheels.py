@@ -3,6 +3,7 @@
 import zipfile
 
 import pytest
+
 import wheels
 
 LIBRARY = b"\x7fELF\0GLIBC_2.2.5\0GLIBC_2.%d\0GLIBC_ABI_DT_RELR\0memcpy\0"

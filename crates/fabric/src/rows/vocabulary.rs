@@ -27,7 +27,7 @@ pub(crate) fn kinds_of(workload: &Workload) -> &'static [&'static str] {
     match &workload.arrivals {
         Arrivals::Bulk(_) => &["bulk"],
         Arrivals::Query(_) => &["query", "response"],
-        _ if workload.has_ranks() => &["collective", "iteration"],
+        _ if workload.has_ranks() => &["collective", "iteration", "step", "message"],
         _ => &["flow", "job"],
     }
 }
