@@ -17,7 +17,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages pages-touched docs gallery words image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test test-core test-mail test-full lint house fmt core build wheel bench kernel-queues instructions pages pages-touched docs gallery words figures image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -87,12 +87,15 @@ core: $(BIN)/ready ## the same without the list server: half of the time
 	$(call install,.)
 	@$(BIN)/python -m compileall -q python/sojourn
 
+# Linked by Zig for the oldest glibc that tools/wheels.py claims; maturin refuses newer symbols.
+WHEEL := $(BIN)/maturin build --profile dist --out dist --zig --compatibility manylinux_2_28
+
 # The wheel also has manual pages and completions: pip installs them where man and shells look.
 wheel: build $(BIN)/installed ## the packages for pip, sojourn and sojourn-mail, of the last commit, in dist/
 	rm -rf dist/*.whl sojourn._core.data
 	$(BIN)/python tools/share.py sojourn._core.data/data/share
-	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
-	$(BIN)/maturin build --profile dist --out dist --manifest-path crates/python-mail/Cargo.toml
+	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(WHEEL)
+	$(WHEEL) --manifest-path crates/python-mail/Cargo.toml
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
@@ -120,18 +123,14 @@ docs: build $(BIN)/installed ## the handbook in target/site, Rust's own pages in
 
 release-check: lint test docs wheel ## all that a release has to pass: the gallery too, and the wheel and the lectures in a fresh environment
 	$(BIN)/python docs/gallery.py --quick
-	rm -rf target/clean
-	$(PYTHON) -m venv target/clean
-	target/clean/bin/pip install --quiet --disable-pip-version-check dist/*.whl \
-		ipykernel jupytext nbclient
-	cd target/clean && bin/sojourn run @pfabric/websearch-quick --set workload.flows=500 --out out
-	cd target/clean && bin/sojourn show out --by scheme,load
+	$(PYTHON) tools/wheels.py dist/*.whl
+	target/clean/bin/pip install --quiet --disable-pip-version-check ipykernel jupytext nbclient
 	cp docs/lectures/*.py target/clean
 	cd target/clean && bin/jupytext --quiet --to notebook *.py
 	cd target/clean && bin/jupyter execute --inplace --kernel_name=python3 *.ipynb
 
 # Nothing is published here: CONTRIBUTING.md says what to do with it.
-release: $(BIN)/installed ## all that is published: wheel, sdist, handbook and notes in dist/, and an image
+release: $(BIN)/installed ## all that is published: wheels, sdists, handbook, notes and checksums in dist/, and an image
 	mkdir -p target && $(BIN)/python tools/release.py > target/notes.md
 	rm -rf dist
 	$(MAKE) release-check
@@ -139,7 +138,8 @@ release: $(BIN)/installed ## all that is published: wheel, sdist, handbook and n
 	$(BIN)/maturin sdist --out dist --manifest-path crates/python-mail/Cargo.toml
 	tar -C target/site -czf dist/handbook.tar.gz .
 	mv target/notes.md dist
-	$(MAKE) image
+	cd dist && sha256sum * > ../target/SHA256SUMS && mv ../target/SHA256SUMS .
+	$(MAKE) figures image
 
 IMAGE := $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -v $(tool)),$(tool))))
 
@@ -149,6 +149,9 @@ image: ## the container image sojourn, of the wheel in dist/, by podman, buildah
 
 words: ## the words of each page of the handbook; users' pages have a limit
 	$(PYTHON) tools/words.py
+
+figures: $(BIN)/installed ## figures on pages that are older than the engine they speak of
+	$(BIN)/python tools/figures.py
 
 gallery: build ## the pictures of docs/gallery.md: minutes
 	$(BIN)/python docs/gallery.py

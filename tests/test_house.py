@@ -50,6 +50,14 @@ def test_comments_and_literals_are_no_code(house, text, code):
     assert "no" not in found.split()
 
 
+def test_two_test_files_of_one_name_are_found(house, tmp_path, monkeypatch):
+    for file in ("api/test_verbs.py", "cli/test_verbs.py", "cli/test_cli.py"):
+        (tmp_path / "tests" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / file).touch()
+    monkeypatch.setattr(house, "ROOT", tmp_path)
+    assert [*house.test_names()] == ["tests/cli/test_verbs.py: tests/api/test_verbs.py"]
+
+
 def test_rust_that_imports_a_module_is_found(house, tmp_path, monkeypatch):
     files = {"plain.rs": "use a::import; // py.import(x)", "asks.rs": 'py.import("sojourn.x")?'}
     for file, text in files.items():

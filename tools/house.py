@@ -289,6 +289,14 @@ def second_places() -> Iterator[str]:
             yield f"{name(path)}: -1 for null"
 
 
+def test_names() -> Iterator[str]:
+    """Test files with the name of another: pytest imports them under that name, and stops."""
+    first: dict[str, Path] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        if first.setdefault(path.name, path) != path:
+            yield f"{name(path)}: {name(first[path.name])}"
+
+
 RULES = [
     (circles, "files import each other: move what both need below them"),
     (
@@ -300,6 +308,7 @@ RULES = [
     (python_modules, "Rust imports no module of Python: Python hands in what it needs"),
     (borders, "a folder uses one above it: move what it needs down"),
     (named_models, "a study names a model: what it needs belongs to the trait Model of core"),
+    (test_names, "two test files have one name: give one of them another"),
     (second_places, "a fact has one place: use it"),
 ]
 

@@ -29,6 +29,7 @@ __all__ = [
     "StreamFields",
     "Study",
     "StudyError",
+    "Threshold",
     "WindowFields",
     "as_written",
     "beta_quantile",
@@ -49,6 +50,7 @@ __all__ = [
     "schema",
     "student_t_probability",
     "student_t_quantile",
+    "thresholds",
     "vocabulary",
 ]
 
@@ -59,7 +61,7 @@ class InputError(ValueError):
     """What a user gave cannot be used; `str()` is one whole line for him, the exit code is 2."""
 
 class StudyError(InputError):
-    """A study that cannot be run as written; `str()` is one whole line for its author."""
+    """A study that cannot be run as written; `str()` has a line for each mistake, at most ten."""
 
 class CaseFailed(Exception):  # noqa: N818
     """Code that came with the study failed: one line, and the traceback below it."""
@@ -252,6 +254,10 @@ class Case:
     @property
     def jobs(self) -> int:
         """How many jobs (flows, requests) it simulates."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of jobs that its rows can have: `["query", "response"]`."""
 
     def run(
         self,
@@ -657,6 +663,45 @@ def registry() -> str:
 
 def schema() -> str:
     """The JSON Schema of study files, draft 2020-12, with units as patterns."""
+
+@final
+class Threshold:
+    """A bound for a number of the results of a study."""
+
+    @property
+    def key(self) -> str:
+        """Its keys in the study's table `expect`, with dots between: `query.p99`."""
+
+    @property
+    def text(self) -> str:
+        """The comparison as the study has it: `< 5 ms`."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of jobs that it is about."""
+
+    @property
+    def column(self) -> str:
+        """The column of the rows that it is about, such as `sojourn_ps`."""
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile in per cent, None for the mean."""
+
+    @property
+    def relation(self) -> str:
+        """`<`, `<=`, `>` or `>=`."""
+
+    @property
+    def bound(self) -> float:
+        """The bound, in the unit of the column."""
+
+def thresholds(text: str, source: str) -> list[Threshold]:
+    """The thresholds of the study of a run directory.
+
+    Raises:
+        StudyError: the text is no study, or they are none.
+    """
 
 def vocabulary() -> str:
     """What each model calls its jobs, and what is asked of them, as JSON.

@@ -1,7 +1,6 @@
 """Words for parameters in pictures: each is a parameter of the registry."""
 
-from sojourn._internal import registry
-from sojourn.presentation import parameter_labels
+from sojourn._internal import parameter_labels, registry
 from sojourn.presentation.axes import Labels
 
 

@@ -293,7 +293,9 @@ def test_a_report_begins_with_what_came_out(tmp_path):
     ]
     run = make_run(tmp_path / "several", several)
     said = headline(run, run.summary(warmup=False))
-    assert said.startswith("At rate 2, from reads 0 to 1 the mean response time goes from 6 ")
+    assert said.startswith(
+        "At rate 2, from share of reads 0 to 1 the mean response time goes from 6 "
+    )
 
     run = make_run(tmp_path / "one", [Made({}, [1e6, 3e6], kind=["request"] * 2)])
     said = headline(run, run.summary(warmup=False))

@@ -21,6 +21,11 @@ pub trait Model: Any + fmt::Debug + Send + Sync {
     where
         Self: Sized;
 
+    /// The kinds of jobs that its rows can have; by default all of the vocabulary.
+    fn kinds(&self) -> Option<Vec<&'static str>> {
+        None
+    }
+
     /// Settles what a study leaves to its files. Called once, before anything else.
     fn settle(&mut self) -> Result<(), Refusal> {
         Ok(())

@@ -5,7 +5,7 @@ use crate::flow::Packets;
 use crate::hosts::Hosts;
 use crate::path::Balance;
 use crate::queue::{Between, QueueKind};
-use crate::rows::VOCABULARY;
+use crate::rows::{VOCABULARY, kinds_of};
 use crate::scheme::Scheme;
 use crate::switch_memory::Buffer;
 use crate::topology::Topology;
@@ -38,6 +38,11 @@ impl Model for FabricCase {
             Topic::of("priorities", Priority::entries()),
             Topic::of("deadlines", deadlines::Law::entries()),
         ]
+    }
+
+    fn kinds(&self) -> Option<Vec<&'static str>> {
+        let workloads = std::iter::once(&self.workload).chain(&self.background);
+        Some(workloads.flat_map(|workload| kinds_of(workload).iter().copied()).collect())
     }
 
     fn calls(&self, streams: Streams) -> Result<Vec<Call>, Refusal> {

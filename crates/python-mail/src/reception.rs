@@ -122,7 +122,8 @@ impl Again {
     fn parse(&self, text: &str) -> Result<Serving, NotReloaded> {
         let (file, complete) = (self.file.display().to_string(), sojourn_list_server::complete);
         let read = sojourn_study::read_settings(text, &file, &self.overrides, complete);
-        read.map_err(|why| NotReloaded::Unread(why.to_string()))
+        // The log has a line for what was not reloaded.
+        read.map_err(|why| NotReloaded::Unread(why.to_string().replace('\n', "; ")))
     }
 }
 

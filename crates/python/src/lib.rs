@@ -146,6 +146,11 @@ impl Case {
     }
 
     #[getter]
+    fn kinds(&self) -> Vec<&'static str> {
+        self.case.kinds()
+    }
+
+    #[getter]
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         settings(py, self.case.axes())
     }
@@ -268,6 +273,34 @@ fn columns(py: Python<'_>, rows: study::Rows) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
+/// A bound for a number of the results of a study.
+#[pyclass(frozen, get_all, module = "sojourn._core")]
+struct Threshold {
+    key: String,
+    text: String,
+    kinds: Vec<&'static str>,
+    column: &'static str,
+    percentile: Option<f64>,
+    relation: &'static str,
+    bound: f64,
+}
+
+/// The thresholds of the study of a run directory.
+#[pyfunction]
+fn thresholds(text: &str, source: &str) -> PyResult<Vec<Threshold>> {
+    let found = study::thresholds(text, source).map_err(refused)?;
+    let handed = |own: study::Threshold| Threshold {
+        key: own.key,
+        text: own.text,
+        kinds: own.kinds,
+        column: own.column,
+        percentile: own.percentile,
+        relation: own.relation.sign(),
+        bound: own.bound,
+    };
+    Ok(found.into_iter().map(handed).collect())
+}
+
 /// Everything a study can name, as JSON.
 #[pyfunction]
 fn registry() -> String {
@@ -352,6 +385,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resources::FileNeed>()?;
     module.add_class::<Call>()?;
     module.add_class::<Outcome>()?;
+    module.add_class::<Threshold>()?;
     for (name, of) in control::types_with_fields(module.py())? {
         module.add(*name, of)?;
     }
@@ -376,6 +410,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CaseFailed", module.py().get_type::<CaseFailed>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(thresholds, module)?)?;
     module.add_function(wrap_pyfunction!(vocabulary, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(student_t_probability, module)?)?;

@@ -129,11 +129,14 @@ impl Document {
         }
     }
 
-    /// The message about a setting that was refused: where it was set, and what it is called there.
+    /// The message about each setting that was refused: where it was set, and what it is called there.
     pub(crate) fn refused(&self, refusal: Refusal) -> SpecError {
-        let place = self.place(&refusal.path);
-        let path = self.origin(&refusal.path);
-        SpecError::refused(place, &Refusal { path, ..refusal })
+        let told = |refusal: Refusal| {
+            let place = self.place(&refusal.path);
+            let path = self.origin(&refusal.path);
+            SpecError::refused(place, &Refusal { path, ..refusal })
+        };
+        SpecError::all(refusal.each().into_iter().map(told)).expect("a refusal is one at least")
     }
 
     /// The path under which the author wrote what is at `path`: another one where it was laid there,

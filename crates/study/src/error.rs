@@ -3,20 +3,53 @@
 use sojourn_core::parameters::{Refusal, Value};
 use std::fmt::{self, Display};
 
-/// A study that cannot be run as written: one line that says where, what was given, what was
-/// expected, and the nearest name that would have done.
+/// A study that cannot be run as written: a line for each mistake, which says where, what was given,
+/// what was expected, and the nearest name that would have done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError(String);
+pub struct SpecError(Vec<Mistake>);
+
+/// A mistake in a study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mistake {
+    /// The line of the file; none for an override.
+    line: Option<usize>,
+    text: String,
+}
+
+/// The most mistakes that are told at a time.
+const MOST: usize = 10;
 
 impl SpecError {
     /// An error at `place` ("study.toml:12").
     pub(crate) fn at(place: impl Display, what: impl Display) -> SpecError {
+        let place = place.to_string();
+        let line = place.rsplit_once(':').and_then(|(_, line)| line.parse().ok());
         let text = format!("{place}: {what}");
         let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-        SpecError(words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+        let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        SpecError(vec![Mistake { line, text }])
     }
 
-    /// A setting that was refused, at `place`.
+    /// Several errors as one, each mistake once and by its line; none where there are none.
+    pub(crate) fn all(errors: impl IntoIterator<Item = SpecError>) -> Option<SpecError> {
+        let mut mistakes: Vec<Mistake> = Vec::new();
+        for mistake in errors.into_iter().flat_map(|error| error.0) {
+            if !mistakes.contains(&mistake) {
+                mistakes.push(mistake);
+            }
+        }
+        mistakes.sort_by_key(|mistake| mistake.line);
+        mistakes.truncate(MOST);
+        (!mistakes.is_empty()).then_some(SpecError(mistakes))
+    }
+
+    /// The first mistake alone.
+    pub(crate) fn first(mut self) -> SpecError {
+        self.0.truncate(1);
+        self
+    }
+
+    /// A setting that was refused, at `place`; its others are not told.
     pub(crate) fn refused(place: impl Display, refusal: &Refusal) -> SpecError {
         let Refusal { given, expected, names, .. } = refusal;
         let key = path(&refusal.path);
@@ -50,7 +83,8 @@ impl SpecError {
 
 impl Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let lines: Vec<&str> = self.0.iter().map(|mistake| mistake.text.as_str()).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

@@ -112,7 +112,7 @@ impl<'a> Files<'a> {
     }
 
     /// Puts what is in files in place of their names, in a table of an entry's parameters; returns why that
-    /// cannot be done for the first file for which it cannot, whose name stays.
+    /// cannot be done for each file for which it cannot, whose name stays.
     pub(crate) fn put(&self, of: fn() -> Entry, table: &mut Table) -> Option<Refusal> {
         let entries = self.listed(of as usize, || vec![of()]);
         self.put_fields(&entries[0].parameters, (entries[0].name, ""), table).err()
@@ -132,7 +132,7 @@ impl<'a> Files<'a> {
     ) -> Result<(), Refusal> {
         let mut all = Ok(());
         for field in fields {
-            all = all.and(match (&field.shape, table.get_mut(field.name)) {
+            let put = match (&field.shape, table.get_mut(field.name)) {
                 (_, None) => Ok(()),
                 (shape, Some(Value::Text(name))) if is_file(shape, name) => {
                     self.put_file(field.name, part, table)
@@ -141,7 +141,8 @@ impl<'a> Files<'a> {
                     let put = self.put_inside(shape, part, value);
                     put.map_err(|refusal| refusal.under(field.name))
                 }
-            });
+            };
+            all = Refusal::both(all, put).map(drop);
         }
         all
     }
@@ -175,14 +176,15 @@ impl<'a> Files<'a> {
                 let mut all = Ok(());
                 for (place, value) in values.iter_mut().enumerate() {
                     let put = self.put_inside(shape, part, value);
-                    all = all.and(put.map_err(|refusal| refusal.among(place)));
+                    let put = put.map_err(|refusal| refusal.among(place));
+                    all = Refusal::both(all, put).map(drop);
                 }
                 all
             }
             (Shape::Any(shapes), value) => {
                 let mut all = Ok(());
                 for shape in shapes {
-                    all = all.and(self.put_inside(shape, part, value));
+                    all = Refusal::both(all, self.put_inside(shape, part, value)).map(drop);
                 }
                 all
             }

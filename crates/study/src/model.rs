@@ -33,6 +33,12 @@ impl ModelEntry {
         }
     }
 
+    /// The kinds of jobs that the rows of a case can have.
+    pub(crate) fn kinds(self, case: &dyn Model) -> Vec<&'static str> {
+        let all = || (self.vocabulary)().kinds.iter().map(|kind| kind.name).collect();
+        case.kinds().unwrap_or_else(all)
+    }
+
     fn names() -> Vec<&'static str> {
         MODELS.iter().map(|entry| entry.name).collect()
     }

@@ -6,6 +6,7 @@
 //! editors that complete keys look through `anyOf` alone, which lists the shapes once more.
 
 use crate::array_plan::Wanted;
+use crate::expect;
 use crate::fabric_estimate;
 use crate::model::{MODELS, ModelEntry};
 use crate::study::Head;
@@ -63,6 +64,9 @@ impl Schema {
         }
         let name = json!({ "const": model.name, "description": entry.summary });
         properties.insert("model".to_owned(), name);
+        let mut expected = expect::schema(model);
+        expected["description"] = properties[expect::KEY]["description"].take();
+        properties.insert(expect::KEY.to_owned(), expected);
         for field in &entry.parameters {
             properties.insert(field.name.to_owned(), self.field(field));
         }

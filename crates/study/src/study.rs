@@ -2,6 +2,7 @@
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
+use crate::expect::{self, Threshold};
 use crate::files::{Files, Need, Resources};
 use crate::model::{MODELS, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
@@ -12,6 +13,7 @@ use sojourn_core::units::is_same_quantity;
 use sojourn_core::{Cancelled, Execution, Report, Rows, Streams, nested, parameters};
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -25,6 +27,9 @@ parameters! {
         pub model: ModelEntry = MODELS[0],
         /// Seed and replications.
         pub run: Run = defaults(),
+        /// Thresholds for results, such as `p99 = "< 5ms"`. `sojourn run` and `sojourn show` end with
+        /// exit code 1 unless all of them are met.
+        pub expect: Table = Table::default(),
     }
 }
 
@@ -50,6 +55,8 @@ pub struct Study {
     /// The seed and the number of replications.
     pub run: Run,
     model: ModelEntry,
+    /// The thresholds as they were given.
+    expect: Table,
     /// The parts of the model as they were given, overrides applied.
     given: Table,
     hints: Vec<String>,
@@ -65,6 +72,7 @@ pub struct Case {
     /// The number of jobs of a replication.
     pub jobs: usize,
     axes: Vec<(String, Value)>,
+    entry: ModelEntry,
     model: Arc<dyn Model>,
     seed: u64,
 }
@@ -118,7 +126,10 @@ impl Study {
     ) -> Result<Study, SpecError> {
         match Study::as_far_as_possible(document, source, files)? {
             (study, refused) if refused.is_empty() => Ok(study),
-            (_, mut refused) => Err(refused.swap_remove(0).error),
+            (_, refused) => {
+                let errors = refused.into_iter().map(|refused| refused.error);
+                Err(SpecError::all(errors).expect("one at least is refused"))
+            }
         }
     }
 
@@ -135,10 +146,18 @@ impl Study {
             return Err(SpecError::at(source, nothing));
         }
         let mut hints = Vec::new();
-        let (head, _) = split(&document.root);
-        let Head { title, model: entry, run } =
-            Head::read_table(&head).map_err(|refusal| document.refused(refusal))?;
-        let mut axes = sweep::take(document, &names((entry.entry)()))?;
+        let mut errors = Vec::new();
+        let Head { title, model: entry, run, expect } =
+            read_head(document).or_else(|(head, error)| {
+                errors.push(error.clone());
+                head.ok_or(error)
+            })?;
+        let mut axes = sweep::take(document, &names((entry.entry)())).unwrap_or_else(|error| {
+            errors.push(error);
+            Vec::new()
+        });
+        // What is missing may be in a sweep that could not be read.
+        let without_sweep = !errors.is_empty() && axes.is_empty();
         let refuse = |refusal: Refusal| document.refused(refusal);
         let (_, given) = split(&document.root);
         let points = sweep::cross(&axes);
@@ -147,21 +166,33 @@ impl Study {
         for point in &points {
             let case = sweep::tree(&given, &axes, point)
                 .and_then(|tree| read_case(entry, tree, files, first, &mut hints));
-            match case {
-                Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
-                    return Err(refuse(refusal));
+            let case = case.map_err(|refusal| {
+                let refusals = refusal.each();
+                let in_all = refusals.iter().any(|it| !it.names.is_empty() || it.unknown_key);
+                let told = refusals.into_iter().filter(|it| !(without_sweep && it.is_missing()));
+                let error = SpecError::all(told.map(refuse));
+                if in_all {
+                    errors.extend(error.clone());
                 }
-                case => read.push(case.map_err(refuse)),
-            }
+                error
+            });
+            read.push(case);
         }
-        if read.iter().all(Result::is_err)
-            && let Err(first) = read.swap_remove(0)
-        {
-            return Err(first);
+        // The kinds of jobs are known where all cases are.
+        let kinds = read.iter().flatten().flat_map(|(model, _)| entry.kinds(&**model));
+        let kinds: BTreeSet<&str> = kinds.collect();
+        let known = errors.is_empty() && read.iter().all(Result::is_ok);
+        let has = |kind: &str| !known || kinds.contains(kind);
+        errors.extend(expect::read(&expect, entry, has).err().map(refuse));
+        if !errors.is_empty() || read.iter().all(Result::is_err) {
+            let of_cases = read.into_iter().filter_map(Result::err).flatten();
+            return Err(SpecError::all(errors.into_iter().chain(of_cases)).expect("an error"));
         }
-        within_bounds(read.len(), &run).map_err(refuse)?;
+        let bounded = within_bounds(read.len(), &run);
         let models = read.iter().flatten().map(|(model, _)| &**model);
-        all_have_effect(models).map_err(|refusal| refuse(as_written(&given, refusal)))?;
+        let effective = all_have_effect(models)
+            .map_err(|refusal| refusal.map(&|refusal| as_written(&given, refusal)));
+        Refusal::both(bounded, effective).map_err(refuse)?;
         sweep::settle(&mut axes, |case| read[case].as_ref().ok().map(|(model, _)| model.table()))?;
         let (mut cases, mut refused) = (Vec::with_capacity(read.len()), Vec::new());
         for (index, (point, read)) in points.iter().zip(read).enumerate() {
@@ -170,12 +201,16 @@ impl Study {
             let axes = axes.iter().zip(point).map(column).collect();
             match read {
                 Ok((model, jobs)) => {
-                    cases.push(Case { index, jobs, axes, model: model.into(), seed: run.seed });
+                    let model = model.into();
+                    cases.push(Case { index, jobs, axes, entry, model, seed: run.seed });
                 }
-                Err(error) => refused.push(Refused { index, axes, error }),
+                Err(error) => {
+                    let error = error.expect("a case is refused for a reason").first();
+                    refused.push(Refused { index, axes, error });
+                }
             }
         }
-        Ok((Study { title, run, model: entry, hints, given, axes, cases }, refused))
+        Ok((Study { title, run, model: entry, expect, hints, given, axes, cases }, refused))
     }
 
     /// Model: the kind of system to simulate.
@@ -221,6 +256,9 @@ impl Study {
             sweep::forget_file(&mut root, table);
         }
         root.set("run", Value::Table(self.run.write_table()));
+        if !self.expect.is_empty() {
+            root.set(expect::KEY, Value::Table(self.expect.clone()));
+        }
         let mut swept = Table::default();
         for axis in &self.axes {
             let in_full = sweep::in_full(&self.axes, &axis.path[0]);
@@ -233,9 +271,35 @@ impl Study {
     }
 }
 
+/// The thresholds of a study that was checked before, such as that of a run directory.
+///
+/// # Errors
+///
+/// The text is no study, or its thresholds are none.
+pub fn thresholds(text: &str, source: &str) -> Result<Vec<Threshold>, SpecError> {
+    let document = Document::parse(text, source)?;
+    if document.root.get(expect::KEY).is_none() {
+        return Ok(Vec::new());
+    }
+    let refuse = |refusal| document.refused(refusal);
+    let head = Head::read_table(&split(&document.root).0).map_err(refuse)?;
+    expect::read(&head.expect, head.model, |_| true).map_err(refuse)
+}
+
 /// The keys of a struct of parameters.
 fn names(entry: Entry) -> Vec<&'static str> {
     entry.parameters.iter().map(|field| field.name).collect()
+}
+
+/// The study's own settings, or what is wrong with them; then also those with which the model can be
+/// read, if it is known.
+fn read_head(document: &Document) -> Result<Head, (Option<Head>, SpecError)> {
+    let (head, _) = split(&document.root);
+    Head::read_table(&head).map_err(|refusal| {
+        let mut model = Table::default();
+        head.get("model").into_iter().for_each(|name| model.set("model", name.clone()));
+        (Head::read_table(&model).ok(), document.refused(refusal))
+    })
 }
 
 /// The study's own settings, and those of its model.
@@ -265,7 +329,7 @@ fn read_case(
             hints.push(hint);
         }
     }
-    read.map_err(|refusal| as_written(&root, refusal))
+    read.map_err(|refusal| refusal.map(&|refusal| as_written(&root, refusal)))
 }
 
 /// A refusal with its value as the study has it, `2400h`, where it has the same quantity, `8640000s`.
@@ -296,16 +360,15 @@ fn read_model(
     tell: Tell<'_>,
 ) -> Result<(Box<dyn Model>, usize), Refusal> {
     let unread = files.put(entry.entry, root);
-    let mut model = (entry.read)(root).map_err(|mut refusal| {
+    let with_own = |mut refusal: Refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
             let own = names(Head::entry()).into_iter().chain(["sweep"]);
             refusal.names.extend(own.map(str::to_owned));
         }
         refusal
-    })?;
-    if let Some(refusal) = unread {
-        return Err(refusal);
-    }
+    };
+    let read = (entry.read)(root).map_err(|refusal| refusal.map(&with_own));
+    let (mut model, ()) = Refusal::both(read, unread.map_or(Ok(()), Err))?;
     model.settle()?;
     if files.is_survey() {
         model.calls(first)?.into_iter().for_each(|call| files.survey(call));
@@ -315,7 +378,7 @@ fn read_model(
     Ok((model, jobs))
 }
 
-/// Refuses a setting that has no effect in any of the cases that have it.
+/// Refuses each setting that has no effect in any of the cases that have it.
 fn all_have_effect<'a>(cases: impl Iterator<Item = &'a dyn Model>) -> Result<(), Refusal> {
     let cases: Vec<_> = cases.map(|model| (model, model.without_effect())).collect();
     if cases.iter().all(|(_, refusals)| refusals.is_empty()) {
@@ -324,6 +387,7 @@ fn all_have_effect<'a>(cases: impl Iterator<Item = &'a dyn Model>) -> Result<(),
     let in_vain: Vec<_> =
         cases.into_iter().map(|(model, refusals)| (model.table(), refusals)).collect();
     let mut seen: Vec<(&[String], Option<&Value>)> = Vec::new();
+    let mut refused = Vec::new();
     for (table, refusals) in &in_vain {
         for refusal in refusals {
             let value = value_at(table, &refusal.path);
@@ -334,11 +398,11 @@ fn all_have_effect<'a>(cases: impl Iterator<Item = &'a dyn Model>) -> Result<(),
             let mut others =
                 in_vain.iter().filter(|(table, _)| value_at(table, &refusal.path) == value);
             if others.all(|(_, those)| those.iter().any(|other| other.path == refusal.path)) {
-                return Err(refusal.clone());
+                refused.push(refusal.clone());
             }
         }
     }
-    Ok(())
+    Refusal::all(refused).map_or(Ok(()), Err)
 }
 
 /// Refuses more than [`MAX_CASES`] runs in all.
@@ -356,6 +420,11 @@ impl Case {
     /// The swept parameters under their short names.
     pub fn axes(&self) -> &[(String, Value)] {
         &self.axes
+    }
+
+    /// The kinds of jobs that its rows can have.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        self.entry.kinds(&*self.model)
     }
 
     /// The part of its model that is called `name`, with every parameter.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sojourn import _core
+from sojourn._internal.parameter_labels import label_of
 from sojourn._internal.units import PS_PER_MS
 
 ALL_SIZES = "all"
@@ -235,10 +236,12 @@ def phrase_of(column: str) -> Phrase | None:
 
 
 def worded(case: Iterable[tuple[str, object]], between: str = " ") -> str:
-    """The values of a case in a sentence: `rate 20/s, disk 0 failed`."""
+    """The values of a case in a sentence: `servers asked 20, disk 0 failed`."""
     phrases = ((name, value, phrase_of(name)) for name, value in case)
     return ", ".join(
-        phrase.of("none" if value is None else value) if phrase else f"{name}{between}{value}"
+        phrase.of("none" if value is None else value)
+        if phrase
+        else f"{label_of(name)}{between}{value}"
         for name, value, phrase in phrases
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn._internal import vocabulary
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
-from sojourn.analysis import cautions, exact
+from sojourn.analysis import cautions, exact, thresholds
 from sojourn.analysis.metric_summary import (
     DIGITS,
     MetricSummary,
@@ -43,6 +43,7 @@ class Summary:
     `longer` is the command that makes the runs `TIMES` as long, or what to do in its place, and
     `repeated` that for `TIMES` replications in all;
     `missing` counts the cases of the study that are not finished yet, and so are in no estimate;
+    `thresholds` say whether the run keeps those of its study;
     `totals` are those of each group's cases, `split` says how the jobs of groups differ by the
     values of one column, `received` what came of unfinished jobs.
     """
@@ -58,6 +59,7 @@ class Summary:
     cautions: tuple[str, ...]
     warmup: Warmup
     missing: int
+    thresholds: tuple[thresholds.Verdict, ...]
     totals: tuple[Totals, ...]
     split: tuple[Part, ...]
     received: tuple[Unfinished, ...]
@@ -82,6 +84,8 @@ class Summary:
             beside["received_of_unfinished"] = received[0]
         for part in self._parts_of(estimate):
             beside.setdefault(f"by_{part.column}", {})[part.value] = part.flat()
+        if self.thresholds:
+            beside["thresholds"] = [verdict.to_dict() for verdict in self.thresholds]
         return {**beside, "cautions": list(self.cautions)}
 
     def _parts_of(self, estimate: MetricSummary) -> list[Part]:
@@ -240,6 +244,7 @@ def summarise(
         ),
         warmup=warmup,
         missing=run.missing,
+        thresholds=thresholds.judge(run, warmup=warmup),
         totals=tuple(own for own in found_totals.values() if own.values),
         split=tuple(parts(run, chosen, chosen_percentiles, warmup)),
         received=tuple(own for own in received if own),

@@ -62,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, message = _ending(end)
         for note in getattr(end, "__notes__", ()):
             click.echo(note, err=True)
-        if message:
-            click.echo(f"sojourn: {one_line(message)}", err=True)
+        for line in message.splitlines():
+            click.echo(f"sojourn: {one_line(line)}", err=True)
         return code
     finally:
         signal.signal(signal.SIGTERM, terminate)

@@ -101,7 +101,8 @@ def run(
     interval, you stop at a lucky moment.
 
     With --precision, exit code 1 means that a case did not reach the precision with the maximum
-    number of replications.
+    number of replications. With thresholds in the study's table `expect`, it means that one is
+    missed or undecided.
 
     \b
     Examples:
@@ -110,6 +111,7 @@ def run(
       sojourn run study.toml --dry-run
     """
     from sojourn._internal.errors import InputError
+    from sojourn.analysis import thresholds
     from sojourn.analysis.cautions import doubted, outside_learnt
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.cli.given import connections, given, print_study
@@ -147,19 +149,24 @@ def run(
     )
     done = StoredRun.open(directory.path)
     judged = asked and judge(asked, directory, done.ledger)
+    verdicts = thresholds.judge(done)
     table, lines = connections(found, done)
     if as_json:
-        said = {"precision": judged.to_dict()} if judged else {}
+        said: dict[str, object] = {"precision": judged.to_dict()} if judged else {}
+        if verdicts:
+            said["thresholds"] = [verdict.to_dict() for verdict in verdicts]
         output.document(done.to_dict() | said | table)
     else:
         before = "" if ran else ", all finished before"
         click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
         for line in (*lines, *traces.lines(done.ledger), *(judged.lines() if judged else ())):
             click.echo(line)
+        for line in thresholds.lines(verdicts):
+            click.echo(line)
         for line in (*outside_learnt(done.ledger), *doubted(done.ledger)):
             click.echo(f"caution: {line}")
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
-    if judged and not judged.reached:
+    if (judged and not judged.reached) or not thresholds.are_met(verdicts):
         context.exit(output.FAILED)
 
 

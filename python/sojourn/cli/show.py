@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print CSV: a line per number, and cautions as lines that start with #.",
 )
+@click.pass_context
 def show(
+    context: click.Context,
     *,
     run: Path,
     by: str | None,
@@ -60,12 +62,15 @@ def show(
     delay. A second table has totals of each case: drops and memory of a fabric, or utilisation,
     IOPS, MB/s and mean queue depth of an array, which also has a table of reads and writes.
 
+    Exit code 1 means that a threshold of the study, in its table `expect`, is missed or undecided.
+
     \b
     Examples:
       sojourn show out/run --by scheme,load --percentiles 50,99
       sojourn show out/run --csv > results.csv
       sojourn show out/training --path
     """
+    from sojourn.analysis import thresholds
     from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table
     from sojourn.store.stored_run import StoredRun
@@ -93,12 +98,16 @@ def show(
     )
     if as_csv:
         _write_csv(summary.to_records())
+        for line in thresholds.lines(summary.thresholds):
+            click.echo(f"# {line}")
         for line in summary.cautions:
             click.echo(f"# caution: {line}")
     elif as_json:
         output.document(summary)
     else:
         print_table(summary)
+    if not thresholds.are_met(summary.thresholds):
+        context.exit(output.FAILED)
 
 
 def _fairness(

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from sojourn._core import Cancelled, Study
+from sojourn._internal.parameter_labels import label_of
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import clock, count
 from sojourn.execution.execute import Task, unfinished
@@ -60,7 +61,7 @@ class Plan:
             ]
             for index, tasks in sorted(replications.items())
         ]
-        heads = [*names, "case", "replications", "jobs of each"]
+        heads = [*map(label_of, names), "case", "replications", "jobs of each"]
         if lines:
             print_table([lines], heads, title=self.title, numbers=3)
         print_lines(self._said())

@@ -83,7 +83,7 @@ def _refuse_other_jobs(case: Case, source: str) -> None:
     if kind == "collective":
         collectives.check(case, source)
         return
-    if kind in {"query", "training", "goal", "simai", "chakra"}:
+    if not {"flow", "bulk"} & {*case.kinds}:
         raise MeasurementError(
             f'{source}: workload.kind = "{kind}", expected collectives, or flows that follow no'
             " other"

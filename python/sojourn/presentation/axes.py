@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn._internal.errors import InputError
+from sojourn._internal.parameter_labels import label_of
 from sojourn._internal.units import number, numbers
 from sojourn._internal.vocabulary import kind_of, phrase_of, worded
 from sojourn.presentation import style
-from sojourn.presentation.parameter_labels import label_of
 from sojourn.store.columns import Column, Columns, groups, paths_of
 from sojourn.store.ledger import Ledger, Value, written
 from sojourn.store.stored_run import StoredRun
@@ -164,7 +164,7 @@ class Labels:
         parts = [
             self.shorter(value)
             if _stands_alone(value) and not phrase_of(name)
-            else worded([(label_of(name), self.shorter(written(value)))], " = ")
+            else worded([(name, self.shorter(written(value)))], " = ")
             for name, value in case.items()
         ]
         return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])

@@ -11,17 +11,17 @@ from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MAX, MEAN, Difference
 from sojourn.analysis.comparison.metric_comparison import MetricComparison
 from sojourn.analysis.metric_summary import MetricSummary
-from sojourn.store.ledger import written
+from sojourn.presentation.table import labels, values
 
 
 def show(found: Comparisons, within: float | None) -> None:
     """Print the table, what its numbers mean, and what the check said."""
-    labels = list(next(iter(found)).case)
+    by = list(next(iter(found)).case)
     names = [*found.names]
     groups = [_lines(comparison, names) for comparison in found]
-    heads = [*labels, "kind", "size", "metric", "run", "n", "unfinished", "mean"]
+    heads = [*labels(by), "kind", "size", "metric", "run", "n", "unfinished", "mean"]
     heads += [*found.percentiles, "max", "KS"]
-    print_table(groups, heads, title=" and ".join(names), numbers=len(heads) - len(labels) - 4)
+    print_table(groups, heads, title=" and ".join(names), numbers=len(heads) - len(by) - 4)
     print_lines(f"  {line}" for line in _notes(found, names, within))
 
 
@@ -36,7 +36,7 @@ def _lines(comparison: MetricComparison, names: list[str]) -> list[list[str]]:
     a, b = comparison.a, comparison.b
     kind = kind_of(a.kind)
     metric = kind.metric(a.metric)
-    case = ["" if value is None else written(value) for value in comparison.case.values()]
+    case = values(comparison.case)
     texts = [*case, kind.label, size(a.bin), metric.title]
     blank = ["" for _ in texts]
     columns = (MEAN, *a.quantiles, MAX)

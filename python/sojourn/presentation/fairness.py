@@ -12,8 +12,9 @@ from sojourn.analysis.summary import TIMES
 from sojourn.presentation import style
 from sojourn.presentation.axes import Labels
 from sojourn.presentation.style import Picture
+from sojourn.presentation.table import labels, values
 from sojourn.presentation.tables import EVENNESS, JAIN
-from sojourn.store.ledger import Value, written
+from sojourn.store.ledger import Value
 
 
 def show(title: str, found: Sequence[Fairness], longer: str) -> None:
@@ -23,7 +24,7 @@ def show(title: str, found: Sequence[Fairness], longer: str) -> None:
     groups: list[list[list[str]]] = []
     before: dict[str, Value | None] | None = None
     for own in found:
-        case = ["" if value is None else written(value) for value in own.case.values()]
+        case = values(own.case)
         if own.case == before:
             groups[-1].append([*("" for _ in case), *_cells(own, intervals=intervals)])
         else:
@@ -32,7 +33,7 @@ def show(title: str, found: Sequence[Fairness], longer: str) -> None:
     heads = ["averaging time", "flows", "runs", "averages a run"]
     for head in EVENNESS:
         heads += [head, "95 % interval"] if intervals else [head]
-    print_table(groups, [*by, *heads], title=title, numbers=len(heads))
+    print_table(groups, [*labels(by), *heads], title=title, numbers=len(heads))
     print_lines(f"  {line}" for line in _notes(found, longer))
 
 

@@ -20,18 +20,18 @@ from sojourn._internal.vocabulary import (
     order,
     size,
 )
+from sojourn.analysis import thresholds
 from sojourn.analysis.fairness import STATISTICS
 from sojourn.analysis.metric_summary import MEAN, MetricSummary
 from sojourn.analysis.observed import Needs
 from sojourn.analysis.summary import TIMES, Summary, incomplete
-from sojourn.presentation.table import INTERVAL, Table, cell, interval
+from sojourn.presentation.table import INTERVAL, Table, cell, interval, labels, values
 from sojourn.presentation.totals_tables import notes as notes_of_totals
 from sojourn.presentation.totals_tables import received, split, totals
-from sojourn.store.ledger import written
 
 
 def notes(summary: Summary) -> list[str]:
-    """What the numbers of the table mean, a line each; cautions last."""
+    """What the numbers of the table mean, a line each; then thresholds; cautions last."""
     kinds = [kind_of(name) for name in _kinds(summary)]
     shown = {metric.column for kind in kinds for metric in kind.shown}
     lines = []
@@ -63,6 +63,7 @@ def notes(summary: Summary) -> list[str]:
     lines += notes_of_totals(summary)
     if summary.missing:
         lines.append(incomplete(summary.missing))
+    lines += thresholds.lines(summary.thresholds)
     return [*lines, *(f"caution: {line}" for line in summary.cautions)]
 
 
@@ -186,7 +187,7 @@ def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[MetricSummary]:
 
 
 def _case(estimate: MetricSummary) -> list[str]:
-    return ["" if value is None else written(value) for value in estimate.case.values()]
+    return values(estimate.case)
 
 
 def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:
@@ -239,7 +240,7 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
         ),
         *(["missed [%]"] if deadlines else []),
     ]
-    texts = [*summary.by, *(["kind"] if named else []), *(["size"] if sizes else [])]
+    texts = [*labels(summary.by), *(["kind"] if named else []), *(["size"] if sizes else [])]
     return Table([*texts, *numbers], len(numbers), groups)
 
 
@@ -262,7 +263,7 @@ def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKi
         ]
         kind = [kind_of(estimate.kind).label] if named else []
         lines.append([[*_case(estimate), *kind, *cells]])
-    heads = [*summary.by, *(["kind"] if named else []), "n"]
+    heads = [*labels(summary.by), *(["kind"] if named else []), "n"]
     heads += [f"{metric.name} mean{metric.bracketed}", *([INTERVAL] if intervals else [])]
     return Table([*heads, *names, *EVENNESS], len(names) + 5 + intervals, lines)
 

@@ -41,6 +41,11 @@ class _Iteration:
     busy: float
     spans: dict[str, npt.NDArray[np.float64]]
 
+    @property
+    def left_out(self) -> int:
+        """How many labels have no place in the picture."""
+        return max(len(self.spans) - _MOST_LINES, 0)
+
 
 def drawn(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmup) -> Picture:
     """Draw when the collectives of each case were under way, in its first replication.
@@ -60,7 +65,7 @@ def drawn(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmu
     if not found:
         raise InputError("no case of this run has a finished iteration; there is nothing to draw")
     labels = Labels.of(case for case, _ in found)
-    picture, panels = style.panels(len(found), 1, run.title, _NOTE)
+    picture, panels = style.panels(len(found), 1, run.title, _note(found))
     latest = max(one.end for _, one in found)
     for (panel,), (case, one) in zip(panels, found, strict=True):
         _draw(panel, one, latest)
@@ -68,6 +73,14 @@ def drawn(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmu
         panel.set_title(labels.case(case), loc="left")
     panels[-1][0].set_xlabel("time since the iteration began [ms]")
     return picture
+
+
+def _note(found: Sequence[tuple[object, _Iteration]]) -> str:
+    """What the picture shows, and how many labels it leaves out."""
+    most = max(one.left_out for _, one in found)
+    if not most:
+        return _NOTE
+    return f"{_NOTE}; the first {_MOST_LINES} labels of a case, without {most} others"
 
 
 def _read(run: StoredRun, record: Record) -> _Iteration | None:

@@ -6,8 +6,7 @@ from sojourn._internal.units import BYTES_PER_MB, number
 from sojourn._internal.vocabulary import Metric, kind_of, order
 from sojourn.analysis.summary import Summary
 from sojourn.analysis.totals import asked, throughput
-from sojourn.presentation.table import INTERVAL, Table, cell, interval
-from sojourn.store.ledger import written
+from sojourn.presentation.table import INTERVAL, Table, cell, interval, labels, values
 
 
 def received(summary: Summary) -> list[Table]:
@@ -16,12 +15,12 @@ def received(summary: Summary) -> list[Table]:
         return []
     lines = []
     for own in summary.received:
-        case = ["" if value is None else written(value) for value in own.case.values()]
+        case = values(own.case)
         sizes = [own.mean, *own.quantiles.values()]
         cells = [f"{own.n:,}", *(number(size / BYTES_PER_MB) for size in sizes)]
         lines.append([*case, kind_of(own.kind).label, *cells, number(100 * own.share)])
     heads = ["n", "received, mean [MB]", *summary.received[0].quantiles, "of their size [%]"]
-    return [Table([*summary.by, "unfinished", *heads], len(heads), [lines])]
+    return [Table([*labels(summary.by), "unfinished", *heads], len(heads), [lines])]
 
 
 def _metrics(summary: Summary) -> list[Metric]:
@@ -38,10 +37,10 @@ def totals(summary: Summary) -> list[Table]:
         return []
     lines = []
     for own in summary.totals:
-        case = ["" if value is None else written(value) for value in own.case.values()]
+        case = values(own.case)
         cells = [cell(own.values.get(metric.column), metric) for metric in metrics]
         lines.append([*case, f"{own.runs:,}", *cells])
-    heads = [*summary.by, "runs", *(metric.title for metric in metrics)]
+    heads = [*labels(summary.by), "runs", *(metric.title for metric in metrics)]
     return [Table(heads, len(metrics) + 1, [lines])]
 
 
@@ -59,7 +58,7 @@ def split(summary: Summary) -> list[Table]:
         lines: list[list[str]] = []
         for part in own:
             e = part.estimate
-            case = ["" if lines else written(value) for value in part.case.values()]
+            case = ["" if lines else text for text in values(part.case)]
             quantiles = (cell(quantile, main) for quantile in e.quantiles.values())
             cells = [f"{e.n:,}", cell(e.mean, main)]
             cells += [interval(e, main)] if intervals else []
@@ -69,7 +68,7 @@ def split(summary: Summary) -> list[Table]:
         groups.append(lines)
     heads = ["n", f"{main.name} mean{main.bracketed}", *([INTERVAL] if intervals else [])]
     heads += [*summary.percentiles, "max", *(metric.title for metric in metrics)]
-    return [Table([*summary.by, summary.split[0].column, *heads], len(heads), groups)]
+    return [Table([*labels(summary.by), summary.split[0].column, *heads], len(heads), groups)]
 
 
 def notes(summary: Summary) -> list[str]:

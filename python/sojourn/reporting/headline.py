@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sojourn._internal.parameter_labels import label_of
 from sojourn._internal.units import bracketed, count, number, numbers
 from sojourn._internal.vocabulary import (
     ALL_SIZES,
@@ -130,7 +131,7 @@ def _along(layout: Layout, found: Sequence[MetricSummary], metric: Metric) -> st
     first, last = ordered[0], ordered[-1]
     where = f"{_where(fixed)}from" if fixed else "From"
     return (
-        f"{where} {x} {first.case[x]} to {last.case[x]} the mean {metric.name} goes from"
+        f"{where} {label_of(x)} {first.case[x]} to {last.case[x]} the mean {metric.name} goes from"
         f" {_value(first, metric)} to {_value(last, metric)}."
     )
 

@@ -241,7 +241,10 @@ class RunDirectory:
             there = tomllib.loads(self.read_study())
         except tomllib.TOMLDecodeError as error:
             raise RunDirectoryError(f"{self.study}: not TOML ({error})") from None
-        return first_difference(there, tomllib.loads(study))
+        here = tomllib.loads(study)
+        for thresholds in (there, here):
+            thresholds.pop("expect", None)  # no row depends on it
+        return first_difference(there, here)
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
         kept, other = str(there), str(here)

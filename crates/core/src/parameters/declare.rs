@@ -97,12 +97,14 @@ macro_rules! parameters {
             fn read_table(
                 table: &$crate::parameters::Table,
             ) -> Result<Self, $crate::parameters::Refusal> {
-                $crate::parameters::known_keys::<Self>(table)?;
+                let mut refusals = $crate::parameters::Refusals::of_keys::<Self>(table);
+                $(let $field = refusals.note($crate::parameters!(
+                    @read table, $field, $field_type, [$($($range)+)?],
+                    || $crate::parameters!(@default $field_type $(, $default)?)
+                ));)*
+                refusals.together()?;
                 let read = $type {
-                    $($field: $crate::parameters!(
-                        @read table, $field, $field_type, [$($($range)+)?],
-                        || $crate::parameters!(@default $field_type $(, $default)?)
-                    )?,)*
+                    $($field: $field.expect("a setting that is not refused has a value"),)*
                 };
                 $crate::parameters::Check::check(&read)?;
                 Ok(read)
@@ -344,12 +346,28 @@ macro_rules! nested {
     )+};
 }
 
-/// For [`parameters!`](crate::parameters!): refuses keys that are not those of `P`.
-pub fn known_keys<P: Parameters>(table: &Table) -> Result<(), Refusal> {
-    let names = P::keys();
-    match table.iter().find(|(key, _)| !names.contains(key)) {
-        Some((key, _)) => Err(Refusal::key(key, names)),
-        None => Ok(()),
+/// For [`parameters!`](crate::parameters!): what is refused of a table.
+pub struct Refusals(Vec<Refusal>);
+
+impl Refusals {
+    /// The keys that are not those of `P`.
+    pub fn of_keys<P: Parameters>(table: &Table) -> Refusals {
+        let names = P::keys();
+        let unknown = table.iter().filter(|(key, _)| !names.contains(key));
+        Refusals(unknown.map(|(key, _)| Refusal::key(key, names.clone())).collect())
+    }
+
+    /// A setting, if it is not refused.
+    pub fn note<T>(&mut self, read: Result<T, Refusal>) -> Option<T> {
+        read.map_err(|refusal| self.0.push(refusal)).ok()
+    }
+
+    /// All refusals as one. A setting that is missing beside an unknown key is probably that key.
+    pub fn together(mut self) -> Result<(), Refusal> {
+        if self.0.iter().any(|refusal| refusal.unknown_key && refusal.path.len() == 1) {
+            self.0.retain(|refusal| refusal.path.len() > 1 || !refusal.is_missing());
+        }
+        Refusal::all(self.0).map_or(Ok(()), Err)
     }
 }
 

@@ -15,7 +15,7 @@ mod shape;
 mod value;
 
 pub use declare::{
-    default_text, kind_of, known_keys, read_field, read_part, read_within, unknown_kind,
+    Refusals, default_text, kind_of, read_field, read_part, read_within, unknown_kind,
 };
 pub use name::Name;
 pub use setting::{Ranged, Setting};

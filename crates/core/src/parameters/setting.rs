@@ -255,7 +255,10 @@ impl<T: Setting> Setting for Vec<T> {
                         _ => read,
                     }
                 };
-                values.iter().enumerate().map(read).collect()
+                let (read, refused): (Vec<_>, Vec<_>) =
+                    values.iter().enumerate().map(read).partition(Result::is_ok);
+                let refused = refused.into_iter().filter_map(Result::err);
+                Refusal::all(refused).map_or(Ok(read.into_iter().flatten().collect()), Err)
             }
             _ => Err(Refusal::value(value, Self::expected())),
         }

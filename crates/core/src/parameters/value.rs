@@ -105,6 +105,8 @@ pub struct Refusal {
     pub names: Vec<String>,
     /// Whether the key itself, not its value, is what is wrong.
     pub unknown_key: bool,
+    /// Refusals of other settings of the same table.
+    pub others: Vec<Refusal>,
 }
 
 impl Refusal {
@@ -116,6 +118,7 @@ impl Refusal {
             expected: expected.into(),
             names: Vec::new(),
             unknown_key: false,
+            others: Vec::new(),
         }
     }
 
@@ -133,6 +136,7 @@ impl Refusal {
             expected: expected.into(),
             names: Vec::new(),
             unknown_key: false,
+            others: Vec::new(),
         }
     }
 
@@ -150,13 +154,52 @@ impl Refusal {
             expected: String::new(),
             names: owned(&names),
             unknown_key: true,
+            others: Vec::new(),
         }
     }
 
+    /// Whether nothing was given where something is needed.
+    pub fn is_missing(&self) -> bool {
+        self.given.is_none() && !self.unknown_key
+    }
+
+    /// Several refusals as one, the first with the others; none where there are none.
+    pub fn all(refusals: impl IntoIterator<Item = Refusal>) -> Option<Refusal> {
+        let mut refusals = refusals.into_iter();
+        let mut first = refusals.next()?;
+        first.others.extend(refusals);
+        Some(first)
+    }
+
+    /// What two settings are, or the refusals of both.
+    pub fn both<A, B>(a: Result<A, Refusal>, b: Result<B, Refusal>) -> Result<(A, B), Refusal> {
+        match (a, b) {
+            (Ok(a), Ok(b)) => Ok((a, b)),
+            (a, b) => {
+                let refusals = a.err().into_iter().chain(b.err());
+                Err(Refusal::all(refusals).expect("one of two is refused"))
+            }
+        }
+    }
+
+    /// This refusal and its others, one by one.
+    pub fn each(mut self) -> Vec<Refusal> {
+        let others = std::mem::take(&mut self.others);
+        let others = others.into_iter().flat_map(Refusal::each);
+        std::iter::once(self).chain(others).collect()
+    }
+
+    /// This refusal and its others after `change`.
+    pub fn map(self, change: &impl Fn(Refusal) -> Refusal) -> Refusal {
+        Refusal::all(self.each().into_iter().map(change)).expect("a refusal is one at least")
+    }
+
     /// This refusal, seen from the table around: `key` comes first in its path.
-    pub fn under(mut self, key: &str) -> Refusal {
-        self.path.insert(0, key.to_owned());
-        self
+    pub fn under(self, key: &str) -> Refusal {
+        self.map(&|mut refusal| {
+            refusal.path.insert(0, key.to_owned());
+            refusal
+        })
     }
 
     /// This refusal, seen from the list in which its table is at `place`, from 0 on.

@@ -15,6 +15,7 @@ pub(crate) use go_back::go_back;
 pub(crate) use too_short::too_short;
 pub(crate) use vocabulary::{
     BUSIEST_LINK, DEADLOCK, FAILED_ASSUMPTIONS, GOES_BACK, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
+    kinds_of,
 };
 use vocabulary::{BUSIEST_PORT, RECEIVED};
 pub(crate) use without_route::without_route;

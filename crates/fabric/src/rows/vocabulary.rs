@@ -1,6 +1,7 @@
 //! The words of fabrics for jobs, and what is measured of them.
 
 use crate::workload::offered::OFFERED;
+use crate::workload::{Arrivals, Workload};
 use sojourn_core::{Caution, Doubts, JobKind, Metric, SizeBin, Station, Vocabulary};
 
 /// The kind of a row.
@@ -20,6 +21,16 @@ pub(super) enum Kind {
 /// Names of the column `kind`.
 pub(super) const KIND_NAMES: [&str; 9] =
     ["flow", "bulk", "query", "response", "job", "collective", "iteration", "step", "message"];
+
+/// The names of the kinds of rows that a workload can give.
+pub(crate) fn kinds_of(workload: &Workload) -> &'static [&'static str] {
+    match &workload.arrivals {
+        Arrivals::Bulk(_) => &["bulk"],
+        Arrivals::Query(_) => &["query", "response"],
+        _ if workload.has_ranks() => &["collective", "iteration", "step", "message"],
+        _ => &["flow", "job"],
+    }
+}
 
 /// The bins of the pFabric paper, section 3, "FCT breakdown".
 const BINS: &[SizeBin] = &[

@@ -324,13 +324,16 @@ impl Setting for Workload {
         for name in &names {
             own.remove(name).into_iter().for_each(|value| terms.set(name, value));
         }
-        let arrivals = Arrivals::read(&Value::Table(own)).map_err(|mut refusal| {
+        let with_terms = |mut refusal: Refusal| {
             if refusal.unknown_key {
                 refusal.names.extend(names.iter().map(|&name| name.to_owned()));
             }
             refusal
-        })?;
-        Ok(Workload { arrivals, terms: FlowTerms::read(&terms)? })
+        };
+        let arrivals = Arrivals::read(&Value::Table(own));
+        let arrivals = arrivals.map_err(|refusal| refusal.map(&with_terms));
+        let (arrivals, terms) = Refusal::both(arrivals, FlowTerms::read(&terms))?;
+        Ok(Workload { arrivals, terms })
     }
 
     fn write(&self) -> Option<Value> {

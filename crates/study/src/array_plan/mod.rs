@@ -9,6 +9,7 @@ mod target;
 
 use crate::document::{Document, Path};
 use crate::error::SpecError;
+use crate::expect;
 use crate::files::{Files, Need, Resources};
 use crate::study::{Case, Refused, Study};
 use sojourn_core::Bytes;
@@ -125,6 +126,10 @@ impl Plan {
                 return Err(SpecError::at(source, what));
             }
         };
+        if let Some(thresholds) = document.root.get(expect::KEY) {
+            let refusal = Refusal::value(thresholds, "none beside plan.target");
+            return Err(document.refused(refusal.under(expect::KEY)));
+        }
         let refuse =
             |refusal: Refusal, document: &Document| document.refused(refusal.under("plan"));
         if in_file(&file.root, "offer") {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Mistakes, as lines that are not indented, each with its message below it. A mistake is made of
+/// Mistakes, as lines that are not indented, each with its message below it, or several. A mistake is made of
 ///
 /// - lines of a study, in place of those of [`BASE`], [`ARRAY_BASE`] or [`MAIL_BASE`] that set the
 ///   same part, which follow after;
@@ -111,11 +111,13 @@ fn every_mistake_gets_one_clear_message() {
     let mut answered = String::new();
     let mut mistake = Vec::new();
     for line in MESSAGES.lines() {
-        if line.starts_with("  ") {
+        if line.starts_with("  ") && mistake.is_empty() {
+            // A further line of the answer above.
+        } else if line.starts_with("  ") {
             let answer = answer(&mistake, &folder);
             let short =
                 lists.iter().fold(answer, |said, (names, topic)| said.replace(names, topic));
-            answered += &format!("  {short}\n");
+            short.lines().for_each(|line| answered += &format!("  {line}\n"));
             mistake.clear();
         } else {
             answered += &format!("{line}\n");

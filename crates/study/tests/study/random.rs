@@ -1,4 +1,4 @@
-//! Random input: whatever is read, the answer is a study or one line; and what a study resolves to
+//! Random input: whatever is read, the answer is a study or a line for each mistake; and what a study resolves to
 //! is the same study.
 
 use crate::read;
@@ -15,8 +15,11 @@ fn parse(text: &str, overrides: &[(String, String)]) -> Option<Study> {
         Ok(study) => Some(study),
         Err(error) => {
             let said = error.to_string();
-            assert!(!said.is_empty() && !said.contains(char::is_control), "{said:?}");
-            assert!(said.starts_with("study.toml") || said.starts_with("--set "), "{said:?}");
+            assert!((1..=10).contains(&said.split('\n').count()), "{said:?}");
+            for line in said.split('\n') {
+                assert!(!line.is_empty() && !line.contains(char::is_control), "{said:?}");
+                assert!(line.starts_with("study.toml") || line.starts_with("--set "), "{said:?}");
+            }
             None
         }
     }
@@ -60,12 +63,13 @@ const SCHEMES: [&str; 5] = [
     "scheme = { name = 'mine', transport = 'min-tcp', queue = { kind = 'drop-tail' } }",
     "scheme = { name = 'DCTCP', transport = { kind = 'new-reno', sack = false } }",
 ];
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     "title = \"quotes ' and \\\" and lines \\n\"",
     "run.seed = 7",
     "run = { replications = 3 }",
     "drain = '0.5s'",
     "packets.payload = '1000B'",
+    "expect = { p99 = '<5 ms', slowdown = { 'p99.9' = '<= 3' } }",
 ];
 const AXES: [&str; 19] = [
     "'topology' = ['fat-tree', { kind = 'leaf-spine', hosts = 8 }, { kind = 'leaf-spine' }]",
@@ -125,7 +129,7 @@ proptest! {
 
     /// Noise that is not even TOML, as a study and as an override.
     #[test]
-    fn noise_is_refused_in_one_line(text in any::<String>(), path in any::<String>()) {
+    fn noise_is_refused_in_lines(text in any::<String>(), path in any::<String>()) {
         parse(&text, &[]);
         parse(QUICK, &[(path.clone(), text.clone())]);
         parse(QUICK, &[(format!("workload.{path}"), text)]);
@@ -133,7 +137,7 @@ proptest! {
 
     /// Trees of settings under the names that a study knows, and some that it does not.
     #[test]
-    fn trees_are_studies_or_refused_in_one_line(tree in tree(), path in path()) {
+    fn trees_are_studies_or_refused_in_lines(tree in tree(), path in path()) {
         let table = |(key, value): &(String, String)| format!("{key} = {value}\n");
         let text: String = tree.iter().map(table).collect();
         parse(&text, &[]);
@@ -145,7 +149,7 @@ proptest! {
 
     /// A study in which a few bytes were changed, left out, or written twice.
     #[test]
-    fn damaged_studies_are_read_or_refused_in_one_line(
+    fn damaged_studies_are_read_or_refused_in_lines(
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..20usize, ".{0,4}"), 1..4),
     ) {
         let mut text: Vec<char> = QUICK.chars().collect();
@@ -161,7 +165,7 @@ proptest! {
 
     /// Lines of a study in another order, or twice.
     #[test]
-    fn shuffled_studies_are_read_or_refused_in_one_line(
+    fn shuffled_studies_are_read_or_refused_in_lines(
         lines in prop::collection::vec(select(QUICK.lines().collect::<Vec<_>>()), 0..25),
     ) {
         parse(&lines.join("\n"), &[]);
@@ -194,6 +198,9 @@ fn key() -> impl Strategy<Value = String> {
             "transport",
             "queue",
             "buffer",
+            "expect",
+            "p99",
+            "slowdown",
         ][..],
     );
     prop_oneof![6 => known.prop_map(str::to_owned), 1 => "[a-z]{1,3}"]

@@ -1,4 +1,4 @@
-"""Words for parameters on axes and in legends; tables keep the names, which options take."""
+"""Words for parameters in tables, pictures and sentences; options and files keep the names."""
 
 _LABELS = {
     "ack_delay": "delay of ACKs",
