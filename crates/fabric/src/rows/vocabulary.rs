@@ -209,6 +209,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         ],
         offered: &[OFFERED],
         closed_loop: None,
+        failures: &[DEADLOCK],
     },
 };
 
