@@ -47,7 +47,7 @@ pub struct Seen {
     pub speed: Speed,
 }
 
-/// A transport that watches one flow.
+/// A transport that watches one flow. What it does is out of the way of transports that watch none.
 #[derive(Debug)]
 pub struct Traced {
     inner: Running,
@@ -86,14 +86,17 @@ impl Traced {
         self.seen.push(Seen { at, happening, kind, sequence, size, entropy, marks, speed });
     }
 
+    #[cold]
     pub(super) fn start(&mut self, flow: u32, outbox: &mut Outbox) {
         self.watch(outbox, |inner, outbox| inner.start(flow, outbox));
     }
 
+    #[cold]
     pub(super) fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
         self.watch(outbox, |inner, outbox| inner.extend(flow, end, outbox));
     }
 
+    #[cold]
     pub(super) fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
         if packet.flow == self.flow {
             let is_data = packet.kind == Kind::DATA;
@@ -103,10 +106,12 @@ impl Traced {
         self.watch(outbox, |inner, outbox| inner.receive(packet, outbox));
     }
 
+    #[cold]
     pub(super) fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
         self.watch(outbox, |inner, outbox| inner.wake(wake, outbox));
     }
 
+    #[cold]
     pub(super) fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
         self.watch(outbox, |inner, outbox| inner.resume(flow, outbox));
     }

@@ -72,6 +72,7 @@ fn incast(senders: impl IntoIterator<Item = u16>, bytes: u64, victim: bool) -> V
     crowd.chain(victim.then(|| flow(2, 1, 500_000, 0))).collect()
 }
 
+/// The permutation of the reference is not known: here each host sends to the fifth after it.
 fn known_scenarios() -> Vec<Known> {
     let incast_off = (0.01, f64::INFINITY, 0.2);
     let permutation = (0..16).map(|from| flow(from, (from + 5) % 16, 2_000_000, 0)).collect();
@@ -108,12 +109,7 @@ fn known_scenarios() -> Vec<Known> {
             (992.3, 768.0, 840.0),
             incast_off,
         ),
-        of(
-            "permutation of 16, 2 MB",
-            permutation,
-            (514.0, 353.0, 588.0),
-            (f64::INFINITY, 0.05, 0.2),
-        ),
+        of("permutation of 16, 2 MB", permutation, (514.0, 353.0, 588.0), (0.05, 0.1, 0.2)),
     ]
 }
 
