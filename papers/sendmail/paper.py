@@ -21,6 +21,7 @@ from sojourn.reproduction.papers import Panel
 from sojourn.reproduction.results import Point, Result
 from sojourn.store import rows
 from sojourn.store.ledger import Record
+from sojourn.store.run_directory import SERIES
 from sojourn.store.stored_run import StoredRun
 
 _MINUTE_PS = 60 * PS_PER_S
@@ -68,7 +69,7 @@ def counted(run: StoredRun, record: Record, first: int, end: int) -> list[Ended]
     Raises:
         InputError: there is no time series, or it cannot be read.
     """
-    table = rows.read(run.directory.series(*record.key))
+    table = rows.read(run.directory.beside(SERIES, *record.key))
     hour = (rows.numbers(table["at_ps"]) - 1) // _HOUR_PS
     return [Ended.sum(Ended.of(table.filter(hour == number))) for number in range(first, end)]
 

@@ -549,12 +549,13 @@ class Outcome:
         """
 
     @property
-    def series(self) -> dict[str, _Column]:
-        """What stations were doing at certain times; empty where the case asks for none."""
+    def beside(self) -> dict[str, dict[str, _Column]]:
+        """Tables beside the jobs, by name, each like `columns`.
 
-    @property
-    def averages(self) -> dict[str, _Column]:
-        """What long flows got in windows of many lengths; empty where there are none."""
+        `series` says what stations were doing at certain times, `averages` what long flows got in
+        windows of many lengths, `pauses` who stopped whom, and `trace` what became of one flow's
+        packets. A case without a table has no key for it.
+        """
 
     @property
     def figures(self) -> dict[str, int | float | str]:

@@ -72,7 +72,7 @@ def test_shorter_times_are_less_fair_and_made_of_the_same_bytes(run):
     assert all(own.starts == 100 for own in found if own.over_ps < 10**9)
     fairness = np.array([own.shares.jain for own in found])
     assert fairness[times == 10**9] < fairness[times == 10**10] < fairness[-1]
-    averages = run.directory.averages(0, 0)
+    averages = run.directory.beside("averages", 0, 0)
     table = sojourn.store.rows.read(averages).to_pandas()
     whole = table[table.over_ps == times[-1]].received_bytes.to_numpy()
     halves = table[table.over_ps == times[-1] // 2].sort_values("start_ps")

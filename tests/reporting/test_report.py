@@ -137,7 +137,7 @@ def test_time_series_are_drawn_where_a_study_looks_at_its_ports(command, tmp_pat
     assert not list(series(sojourn.load(plain)))
     run = sojourn.load(looked)
     waiting, sending = series(run)
-    table = rows.read(run.directory.series(0, 0))
+    table = rows.read(run.directory.beside("series", 0, 0))
     assert set(table["towards"].to_pylist()) == {"host"}
     assert table["port"].to_numpy().max() < 4
     fullest, together = waiting.lines

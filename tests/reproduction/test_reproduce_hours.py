@@ -33,7 +33,7 @@ def run(tmp_path):
     """Two replications, of each of which three half hours were counted."""
     made = make_run(tmp_path / "run", [Made({}, [1.0], replication=it) for it in range(2)])
     for replication in range(2):
-        path = made.directory.series(0, replication)
+        path = made.directory.beside("series", 0, replication)
         path.parent.mkdir(exist_ok=True)
         counts = {name: np.array([1, 10, 100]) * (1 + n) for n, name in enumerate(COLUMNS)}
         at = np.array([1, 2, 3]) * HOUR_PS // 2

@@ -69,6 +69,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         stations: &[Station::any("busiest_disk_utilisation"), Station::any(BUSIEST_OFFERED)],
         offered: &[OFFERED],
         closed_loop: Some(CLOSED_LOOP),
+        failures: &[],
     },
 };
 
@@ -183,8 +184,7 @@ impl WithDevice for Run<'_> {
         };
         Ok(done.map(|(rows, counts)| Report {
             rows,
-            series: Rows::default(),
-            averages: Rows::default(),
+            beside: Vec::new(),
             totals: case.totals(&workload, &counts, &known, scenario.rebuild.as_ref()),
         }))
     }

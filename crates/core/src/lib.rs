@@ -2,7 +2,7 @@
 //! [calendar], [named random streams and distributions](random), [size tables](size_table),
 //! [parameters](mod@parameters) that document themselves, the [rows](Rows) and [report](Report) of a
 //! run, the [vocabulary](Vocabulary) of a model, what a [model] is to a study, the [files](resource) that a study
-//! names, and [lines and tables](files) in them.
+//! names, and [lines and tables](files) or [trees](tree) in them.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
@@ -16,6 +16,7 @@ pub mod resource;
 mod run;
 pub mod size_table;
 pub mod time;
+pub mod tree;
 pub mod units;
 mod vocabulary;
 
@@ -24,7 +25,9 @@ pub use random::{
     Ahead, BadRow, Constant, Distribution, Empirical, Exponential, Gaps, Geometric, Light,
     LogNormal, Reading, Stream, Streams, Uniform,
 };
-pub use run::{Cancelled, CodeFailed, Column, Execution, Job, Jobs, Keep, Progress, Report, Rows};
+pub use run::{
+    Cancelled, CodeFailed, Column, Execution, Job, Jobs, Keep, Progress, Report, Rows, SERIES,
+};
 pub use size_table::{SizeTable, TableError, Unit, WORKLOADS, Workload};
 pub use time::{Span, Time};
 pub use units::{Bytes, Frequency, Rate};

@@ -96,13 +96,14 @@ impl<'a> Execution<'a> {
 pub struct Report {
     /// One row a job, or none if only totals are kept.
     pub rows: Rows,
-    /// States of stations at certain times, where a case asks for them.
-    pub series: Rows,
-    /// What long jobs got in windows of many lengths, where a case has such jobs.
-    pub averages: Rows,
+    /// Tables beside the rows, by their names: those that a case has.
+    pub beside: Vec<(&'static str, Rows)>,
     /// Totals by name, with units, and what the ideal is.
     pub totals: Vec<(String, Value)>,
 }
+
+/// States of stations at certain times, where a case asks for them.
+pub const SERIES: &str = "series";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]

@@ -40,6 +40,8 @@ pub struct Doubts {
     /// The total with the depth of a closed loop, which only a case with such a loop has. The depth
     /// bounds the jobs that wait, so a station may be busy all the time and no queue grows.
     pub closed_loop: Option<&'static str>,
+    /// Totals that say that a case came to no good end; `sojourn run` then ends with exit code 1.
+    pub failures: &'static [&'static str],
 }
 
 /// A total that a caution tells of.
@@ -139,7 +141,7 @@ pub struct SizeBin {
 impl Doubts {
     /// A model whose totals say nothing of this kind.
     pub const NONE: Doubts =
-        Doubts { cautions: &[], stations: &[], offered: &[], closed_loop: None };
+        Doubts { cautions: &[], stations: &[], offered: &[], closed_loop: None, failures: &[] };
 }
 
 impl Station {

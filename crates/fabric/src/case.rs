@@ -13,18 +13,18 @@ use crate::pfc::PausePlan;
 use crate::queue::Builder;
 use crate::ranks::RankRun;
 use crate::rows::{
-    DEADLOCK, GOES_BACK, PART_NAMES, Played, TOO_SHORT, WITHOUT_ROUTE, deadlock, go_back, report,
-    too_short, without_route,
+    DEADLOCK, GOES_BACK, OfFlow, PART_NAMES, Played, TOO_SHORT, TRACE, WITHOUT_ROUTE, deadlock,
+    go_back, report, too_short, trace, without_route,
 };
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, Graph, LinkSpec, Network, Topology};
-use crate::transport::{Running, Setup, Tally};
+use crate::transport::{Running, Setup, Tally, Traced};
 use crate::workload::{Drawn, Role, Workload, WorkloadContext};
 use sojourn_core::model::Tell;
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::resource::{Call, Tables};
-use sojourn_core::{Execution, Rate, Report, Span, Streams, Time, parameters};
+use sojourn_core::{Execution, Keep, Rate, Report, Span, Streams, Time, parameters};
 use std::sync::Arc;
 
 parameters! {
@@ -60,6 +60,10 @@ parameters! {
         /// Interval at which the queues and the utilisation of switch ports are recorded as time
         /// series. By default they are not recorded.
         pub sample: Option<Span> = None,
+        /// The flow whose packets are recorded one by one, in the table `trace`, with the pauses of the ports
+        /// on their way; flows are numbered by arrival, as in the column `job` where only flows have
+        /// rows. By default there is none.
+        pub trace: Option<u32> = None,
         /// Whether rows have a column `window_digest`: a hash of window and ssthresh after every ACK
         /// outside of a recovery, equal where two controllers of TCP do the same.
         pub window_digest: bool = false,
@@ -149,6 +153,7 @@ pub struct Ready {
     pub(crate) completion: Completion,
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
+    pub(crate) trace: Option<u32>,
     pub(crate) digest_windows: bool,
     pub(crate) message_rows: bool,
     pub(crate) failures: Arc<Failures>,
@@ -216,7 +221,20 @@ impl FabricCase {
         let largest = self.packets.largest();
         let overhead = |host: usize| self.hosts.longest(network.links[host].spec, largest);
         let plan = PausePlan::new(pfc, network, largest, overhead);
-        plan.map(Some).map_err(|refusal| refusal.under("pfc").under("scheme"))
+        let mut plan = plan.map_err(|refusal| refusal.under("pfc").under("scheme"))?;
+        plan.notes_each = self.trace.is_some();
+        Ok(Some(plan))
+    }
+
+    /// Refuses to trace a flow that there is not.
+    fn check_trace(&self, jobs: &Jobs) -> Result<(), Refusal> {
+        match self.trace.filter(|&flow| flow as usize >= jobs.flows.len()) {
+            Some(flow) => {
+                let expected = format!("a flow from 0 to {}", jobs.flows.len().saturating_sub(1));
+                Err(Refusal::of(&flow, expected).under("trace"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The ideal scheduler knows flows that come at a time and end.
@@ -228,6 +246,10 @@ impl FabricCase {
         if let Some(sample) = self.sample {
             let expected = "none, for the scheme Ideal, which has no ports";
             return Err(Refusal::of(&sample, expected).under("sample"));
+        }
+        if let Some(flow) = self.trace {
+            let expected = "none, for the scheme Ideal, which has no packets";
+            return Err(Refusal::of(&flow, expected).under("trace"));
         }
         match self.sources().find(|(_, source)| !source.is_of_flows()) {
             None => Ok(()),
@@ -322,6 +344,7 @@ impl FabricCase {
             })
             .collect();
         let jobs = Jobs::new(&drawn?);
+        self.check_trace(&jobs)?;
         let network = Arc::new(graph.network());
         let slowest = network.links.iter().map(|link| link.spec.rate).min();
         let ranks = jobs.ranks.as_ref().zip(slowest);
@@ -343,6 +366,7 @@ impl FabricCase {
             jobs,
             completion: self.completion,
             sample: self.sample,
+            trace: self.trace,
             digest_windows: self.window_digest,
             message_rows: self.message_rows,
             failures: Arc::new(failures),
@@ -384,8 +408,22 @@ impl Ready {
             report.totals.extend(words.map(|words| (GOES_BACK.to_owned(), Value::Text(words))));
             let words = too_short(&scheme.transport, &self.jobs.flows, ends, &mut ideals);
             report.totals.extend(words.map(|words| (TOO_SHORT.to_owned(), Value::Text(words))));
+            if let (Some(number), Keep::Rows) = (self.trace, execution.keep) {
+                report.beside.push((TRACE, trace(self.traced(number, scheme), &outcome)));
+            }
         }
         Ok(report)
+    }
+
+    /// The flow that is traced.
+    fn traced(&self, number: u32, scheme: &PacketScheme) -> OfFlow<'_> {
+        OfFlow {
+            number,
+            flow: self.jobs.flows[number as usize],
+            network: &self.network,
+            balance: scheme.balance,
+            streams: self.streams,
+        }
     }
 
     /// The jobs and the fabric, for rows.
@@ -438,7 +476,13 @@ impl Ready {
             connections: ranks.map(|run| run.connections()),
             digest_windows: self.digest_windows,
         };
-        let transport = || Running::new(&scheme.transport, setup.clone());
+        let transport = || {
+            let running = Running::new(&scheme.transport, setup.clone());
+            match self.trace {
+                Some(flow) => Running::Traced(Box::new(Traced::new(running, flow))),
+                None => running,
+            }
+        };
         scheme.surround(execution, || {
             engine::simulate(&scenario, &scheme.queue, transport, execution)
         })
@@ -501,6 +545,8 @@ impl Ready {
             memory_peaks: Vec::new(),
             headroom_peaks: Vec::new(),
             pauses: Vec::new(),
+            each_pause: Vec::new(),
+            seen: Vec::new(),
             blocked: Vec::new(),
             port_peaks: Vec::new(),
             samples: Vec::new(),

@@ -50,6 +50,7 @@ parameters! {
 
 impl Check for PacketScheme {
     fn check(&self) -> Result<(), Refusal> {
+        self.check_telemetry()?;
         if self.pfc.is_some() { check_lossless(&self.queue) } else { Ok(()) }
     }
 }
@@ -176,6 +177,17 @@ const KNOWN: &[Known] = &[
         name: "RoCE PFC only",
         summary: "RoCE v2 at the speed of each host's link: pauses alone slow flows down; else as RoCE DCQCN.",
         make: || roce(RateControl::LineSpeed(defaults()), drop_tail()),
+        balance: Balance::Ecmp,
+        pfc: Some(defaults),
+    },
+    Known {
+        name: "HPCC",
+        summary: "HPCC, whose windows follow the load that ports measure, each flow on one path, over switches that \
+                  stop each other (PFC) above 60 KB at a port (Li et al., SIGCOMM 2019).",
+        make: || {
+            let transport = TransportKind::Hpcc(defaults());
+            (transport, QueueKind::Telemetry(defaults()), Priority::None(defaults()))
+        },
         balance: Balance::Ecmp,
         pfc: Some(defaults),
     },
@@ -343,6 +355,25 @@ fn sprayed_dctcp() -> Dctcp {
 }
 
 impl PacketScheme {
+    /// HPCC needs ports that measure, and packets that carry what these say.
+    fn check_telemetry(&self) -> Result<(), Refusal> {
+        if !matches!(self.transport, TransportKind::Hpcc(_)) {
+            return Ok(());
+        }
+        if !matches!(self.queue, QueueKind::Telemetry(_)) {
+            let expected = "\"telemetry\" for the transport hpcc, which follows what ports measure";
+            return Err(
+                Refusal::value(&Value::Text(self.queue.name().to_owned()), expected).under("queue")
+            );
+        }
+        if matches!(self.balance, Balance::Entropy | Balance::EntropyValue) {
+            let expected =
+                "\"ecmp\" for the transport hpcc, whose packets have no room for an entropy";
+            return Err(Refusal::of(&self.balance, expected).under("balance"));
+        }
+        Ok(())
+    }
+
     /// The known scheme called `name`.
     pub fn known(name: &str) -> Option<PacketScheme> {
         let known = KNOWN.iter().find(|known| known.name == name)?;

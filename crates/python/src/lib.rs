@@ -227,15 +227,13 @@ fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'p
     Ok(dict)
 }
 
-/// The results of a replication: columns of jobs, series, averages, totals.
+/// The results of a replication: columns of jobs, tables beside them, totals.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Outcome {
     #[pyo3(get)]
     columns: Py<PyDict>,
     #[pyo3(get)]
-    series: Py<PyDict>,
-    #[pyo3(get)]
-    averages: Py<PyDict>,
+    beside: Py<PyDict>,
     #[pyo3(get)]
     figures: Py<PyDict>,
 }
@@ -243,13 +241,14 @@ struct Outcome {
 impl Outcome {
     fn new(py: Python<'_>, report: study::Report) -> PyResult<Outcome> {
         let columns = self::columns(py, report.rows)?;
-        let series = self::columns(py, report.series)?;
-        let averages = self::columns(py, report.averages)?;
+        let beside = PyDict::new(py);
+        for (name, table) in report.beside {
+            beside.set_item(name, self::columns(py, table)?)?;
+        }
         let figures = settings(py, &report.totals)?;
         Ok(Outcome {
             columns: columns.unbind(),
-            series: series.unbind(),
-            averages: averages.unbind(),
+            beside: beside.unbind(),
             figures: figures.unbind(),
         })
     }

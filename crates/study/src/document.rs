@@ -1,12 +1,10 @@
 //! A TOML text as a tree of values, the overrides of it, and where each value was set.
 
 use crate::error::{SpecError, cut, path as key};
-use sojourn_core::parameters::{Refusal, Table, Value, element};
-use std::collections::BTreeMap;
-use toml_edit::{Document as Toml, Item, TableLike, TomlError};
-
-/// The keys that lead to a value.
-pub(crate) type Path = Vec<String>;
+use sojourn_core::parameters::{Refusal, Table, Value};
+pub(crate) use sojourn_core::tree::Path;
+use sojourn_core::tree::{Fault, Malformed, Tree, toml_value};
+use toml_edit::Item;
 
 /// A tree of settings that remembers where each was set.
 #[derive(Clone, Debug)]
@@ -20,8 +18,8 @@ pub(crate) struct Document {
     /// Paths whose values were taken from another place of the file, and that place; of two that fit,
     /// the first counts. Messages name what the author wrote.
     pub(crate) laid: Vec<(Path, Path)>,
-    /// Where each key of the file stands: "study.toml:12".
-    places: BTreeMap<Path, String>,
+    /// Where each key of the file stands.
+    file: Tree,
     source: String,
 }
 
@@ -47,11 +45,6 @@ pub(crate) fn keys(path: &str) -> Result<Path, &'static str> {
 /// The whole numbers that TOML has.
 const WHOLE: &str = "from -9223372036854775808 to 9223372036854775807";
 
-/// Whether a text is TOML but for a whole number that has more than 64 bits.
-fn too_large(error: &TomlError) -> bool {
-    error.message().contains("integer number overflowed")
-}
-
 impl Document {
     /// Reads `text` and lays `overrides` over it, (path, value) pairs.
     pub(crate) fn read(
@@ -66,25 +59,24 @@ impl Document {
 
     /// Reads `text`; `source` names it in messages.
     pub(crate) fn parse(text: &str, source: &str) -> Result<Document, SpecError> {
-        let ends: Vec<usize> = text.match_indices('\n').map(|(end, _)| end).collect();
-        let line = |offset| ends.partition_point(|&end| end < offset);
-        let place = |offset| format!("{source}:{}", line(offset) + 1);
-        let toml = Toml::parse(text.to_owned()).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            let given = cut(text.lines().nth(line(offset)).unwrap_or_default().trim());
-            let what = match too_large(&error) {
-                true => format!("{given}, expected whole numbers {WHOLE}"),
-                false => format!("not TOML: {given:?}: {}", error.message()),
+        let mut file = Tree::of_toml(text).map_err(|Malformed { line, fault }| {
+            let given = cut(text.lines().nth(line - 1).unwrap_or_default().trim());
+            let what = match fault {
+                Fault::TooLarge => format!("{given}, expected whole numbers {WHOLE}"),
+                Fault::Syntax(words) => format!("not TOML: {given:?}: {words}"),
+                Fault::NoSetting { path, given } => {
+                    format!(
+                        "{} = {}, expected a text in quotes, not a date",
+                        key(&path),
+                        cut(given)
+                    )
+                }
             };
-            SpecError::at(place(offset), what)
+            SpecError::at(format!("{source}:{line}"), what)
         })?;
-        let mut places = BTreeMap::new();
-        let mut note = |path: &[String], offset| drop(places.insert(path.to_vec(), place(offset)));
-        let root = table(toml.as_table(), &mut Vec::new(), &mut note)
-            .map_err(|(offset, what)| SpecError::at(place(offset), what))?;
-        let source = source.to_owned();
+        let (root, source) = (std::mem::take(&mut file.root), source.to_owned());
         let (overrides, swept, laid) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Document { root, overrides, swept, laid, places, source })
+        Ok(Document { root, overrides, swept, laid, file, source })
     }
 
     /// Lays overrides over it, (path, value) pairs.
@@ -97,9 +89,7 @@ impl Document {
     pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), SpecError> {
         let place = format!("--set {path}={text}");
         let keys = keys(path).map_err(|what| SpecError::at(&place, what))?;
-        let toml = Toml::parse(format!("value = {text}")).ok().filter(|toml| toml.len() == 1);
-        let value = toml
-            .and_then(|toml| value(toml.get("value")?, &mut Vec::new(), &mut |_, _| {}).ok())
+        let value = toml_value(text)
             .or_else(|| is_word(text).then(|| Value::Text(text.to_owned())))
             .ok_or_else(|| {
                 SpecError::at(&place, format!("{} is no whole TOML value", cut(text)))
@@ -114,18 +104,17 @@ impl Document {
 
     /// Where `path` was set: by an override, in the sweep, in the file, or in the nearest table
     /// around it. A table that was made by setting something inside it was set there.
-    pub(crate) fn place(&self, path: &[String]) -> &str {
+    pub(crate) fn place(&self, path: &[String]) -> String {
         let path = &self.origin(path)[..];
         let about = |set: &Path| is_about(set, path);
         let over = self.overrides.iter().rev().find(|over| about(&over.path));
         let swept = self.swept.iter().filter(|(set, _)| about(set));
-        if let Some(over) = over {
-            &over.place
-        } else if let Some((_, place)) = swept.max_by_key(|(set, _)| set.len()) {
-            place
-        } else {
-            let around = (0..=path.len()).rev().find_map(|len| self.places.get(&path[..len]));
-            around.unwrap_or(&self.source)
+        let set = over.map(|over| &over.place);
+        let set = set.or_else(|| swept.max_by_key(|(set, _)| set.len()).map(|(_, place)| place));
+        match (set, self.file.line(path)) {
+            (Some(place), _) => place.clone(),
+            (None, Some(line)) => format!("{}:{line}", self.source),
+            (None, None) => self.source.clone(),
         }
     }
 
@@ -212,61 +201,6 @@ pub(crate) fn flat(table: &Table) -> Vec<(String, Value)> {
         }
     }
     flat
-}
-
-type Note<'a> = dyn FnMut(&[String], usize) + 'a;
-type Bad = (usize, String);
-
-fn table(toml: &dyn TableLike, path: &mut Path, note: &mut Note<'_>) -> Result<Table, Bad> {
-    let mut table = Table::default();
-    for (name, item) in toml.iter() {
-        path.push(name.to_owned());
-        let key = toml.get_key_value(name).and_then(|(key, _)| key.span());
-        if let Some(span) = key.or_else(|| item.span()) {
-            note(path, span.start);
-        }
-        table.set(name, value(item, path, note)?);
-        path.pop();
-    }
-    Ok(table)
-}
-
-fn value(item: &Item, path: &mut Path, note: &mut Note<'_>) -> Result<Value, Bad> {
-    if let Some(inner) = item.as_table_like() {
-        return table(inner, path, note).map(Value::Table);
-    }
-    let mut list = |items: &mut dyn Iterator<Item = Item>| {
-        let read = |(place, item): (usize, Item)| {
-            if !item.is_table_like() {
-                return value(&item, path, note);
-            }
-            path.push(element(place));
-            if let Some(span) = item.span() {
-                note(path, span.start);
-            }
-            let value = value(&item, path, note);
-            path.pop();
-            value
-        };
-        items.enumerate().map(read).collect::<Result<_, _>>()
-    };
-    match item {
-        Item::Value(toml_edit::Value::String(text)) => Ok(Value::Text(text.value().clone())),
-        Item::Value(toml_edit::Value::Integer(number)) => Ok(Value::Int(*number.value())),
-        Item::Value(toml_edit::Value::Float(number)) => Ok(Value::Float(*number.value())),
-        Item::Value(toml_edit::Value::Boolean(truth)) => Ok(Value::Bool(*truth.value())),
-        Item::Value(toml_edit::Value::Array(array)) => {
-            list(&mut array.iter().cloned().map(Item::Value)).map(Value::List)
-        }
-        Item::ArrayOfTables(tables) => {
-            list(&mut tables.iter().cloned().map(Item::Table)).map(Value::List)
-        }
-        other => {
-            let given = cut(other.to_string().trim());
-            let what = format!("{} = {given}, expected a text in quotes, not a date", key(path));
-            Err((item.span().map_or(0, |span| span.start), what))
-        }
-    }
 }
 
 /// Writes a tree as TOML.

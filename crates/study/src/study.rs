@@ -367,8 +367,18 @@ fn read_model(
         }
         refusal
     };
-    let read = (entry.read)(root).map_err(|refusal| refusal.map(&with_own));
-    let (mut model, ()) = Refusal::both(read, unread.map_or(Ok(()), Err))?;
+    // A part that reads its file at once misses one that could not be handed in: why not says more.
+    let hidden: Vec<Refusal> = unread.clone().into_iter().flat_map(Refusal::each).collect();
+    let is_hidden = |own: &Refusal| hidden.iter().any(|unread| unread.path == own.path);
+    let read = (entry.read)(root);
+    let mut model = match (read, unread) {
+        (Ok(model), None) => model,
+        (read, unread) => {
+            let own = read.err().into_iter().flat_map(Refusal::each);
+            let own = own.filter(|own| !is_hidden(own)).map(with_own);
+            return Err(Refusal::all(own.chain(unread)).expect("one of two is refused"));
+        }
+    };
     model.settle()?;
     if files.is_survey() {
         model.calls(first)?.into_iter().for_each(|call| files.survey(call));

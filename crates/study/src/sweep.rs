@@ -38,7 +38,7 @@ pub(crate) fn take(
     }
     for axis in &mut axes {
         let path = in_sweep(&axis.path);
-        axis.place = document.place(&path).to_owned();
+        axis.place = document.place(&path);
         axis.shown = key(&document.origin(&path));
         axis.path = keys(&axis.path.join(".")).map_err(|what| SpecError::at(&axis.place, what))?;
     }

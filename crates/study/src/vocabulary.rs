@@ -8,7 +8,8 @@ use sojourn_core::{BackgroundWork, Doubts, JobKind, Metric, Phrase, SizeBin};
 /// "percentiles": [...], "lengths": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
 /// "note"}, ...], "totals": [metric, ...], "split": column or null, "background": [{"name", "done", "of", "ended"}, ...],
 /// "phrases": [{"parameter", "none", "one", "several"}, ...], "doubts": {"cautions": [{"total", "from", "text"}, ...],
-/// "stations": [{"total", "full", "text"}, ...], "offered": [total, ...], "closed_loop": total or null}}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a
+/// "stations": [{"total", "full", "text"}, ...], "offered": [total, ...], "closed_loop": total or null,
+/// "failures": [total, ...]}}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a
 /// bin `{"name", "above", "upto"}` with null for no upper end.
 pub fn vocabulary() -> String {
     let of_models: Map<String, Json> = MODELS
@@ -77,6 +78,7 @@ fn doubts(of: &Doubts) -> Json {
         "stations": stations.collect::<Vec<_>>(),
         "offered": of.offered,
         "closed_loop": of.closed_loop,
+        "failures": of.failures,
     })
 }
 

@@ -143,12 +143,14 @@ class Doubts:
     `stations` are the busy shares of the busiest station of a kind, with a caution for one that is
     busy all the time. `offered` are the shares of its capacity that are offered to a station: from
     1 on there is no steady state. A case in a closed loop has the figure `closed_loop`, its depth.
+    A case that has one of the figures `failures` came to no good end.
     """
 
     cautions: tuple[Caution, ...] = ()
     stations: tuple[Caution, ...] = ()
     offered: tuple[str, ...] = ()
     closed_loop: str | None = None
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,7 @@ def doubts() -> Doubts:
         stations=tuple(one for own in found for one in own.stations),
         offered=tuple(name for own in found for name in own.offered),
         closed_loop=next((own.closed_loop for own in found if own.closed_loop), None),
+        failures=tuple(name for own in found for name in own.failures),
     )
 
 
@@ -310,5 +313,6 @@ def _vocabulary(words: dict) -> Vocabulary:  # type: ignore[type-arg]
             stations=tuple(Caution(*own.values()) for own in words["doubts"]["stations"]),
             offered=tuple(words["doubts"]["offered"]),
             closed_loop=words["doubts"]["closed_loop"],
+            failures=tuple(words["doubts"]["failures"]),
         ),
     )

@@ -88,6 +88,11 @@ def doubted(ledger: Ledger) -> list[str]:
     return said
 
 
+def failed(ledger: Ledger) -> bool:
+    """Whether a case came to no good end, as one whose ports stop each other for ever."""
+    return any(record.figures.get(name) for record in ledger for name in doubts().failures)
+
+
 def _share(figures: Mapping[str, Value], caution: Caution) -> float:
     """The number that a caution tells of; 0 where a case has none."""
     value = figures.get(caution.total)

@@ -18,6 +18,7 @@ from sojourn.analysis.statistics import Interval, Values, jain
 from sojourn.store import rows
 from sojourn.store.columns import Columns, groups
 from sojourn.store.ledger import Record, Value
+from sojourn.store.run_directory import AVERAGES
 from sojourn.store.stored_run import StoredRun
 
 FEWEST_TIMEOUTS = 10
@@ -264,7 +265,7 @@ def _averages(run: StoredRun, record: Record) -> dict[int, Values] | None:
 
     None without long flows; empty where they are measured over different windows.
     """
-    path = run.directory.averages(*record.key)
+    path = run.directory.beside(AVERAGES, *record.key)
     if not path.exists():
         return None
     table = rows.read(path, ["over_ps", "job", "received_bytes"])

@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sojourn._internal import vocabulary
@@ -19,6 +20,7 @@ from sojourn.analysis.metric_summary import (
     percentile_name,
 )
 from sojourn.analysis.observed import UNSTEADY
+from sojourn.analysis.pauses import Stopped, of_group
 from sojourn.analysis.sample import Group, Warmup, groups_of
 from sojourn.analysis.steadiness import is_steady
 from sojourn.analysis.totals import Totals, background, totals
@@ -44,8 +46,8 @@ class Summary:
     `repeated` that for `TIMES` replications in all;
     `missing` counts the cases of the study that are not finished yet, and so are in no estimate;
     `thresholds` say whether the run keeps those of its study;
-    `totals` are those of each group's cases, `split` says how the jobs of groups differ by the
-    values of one column, `received` what came of unfinished jobs.
+    `totals` are those of each group's cases, `stopped` who stopped whom in them, `split` says how
+    the jobs of groups differ by the values of one column, `received` what came of unfinished jobs.
     """
 
     title: str
@@ -61,6 +63,7 @@ class Summary:
     missing: int
     thresholds: tuple[thresholds.Verdict, ...]
     totals: tuple[Totals, ...]
+    stopped: tuple[Stopped, ...]
     split: tuple[Part, ...]
     received: tuple[Unfinished, ...]
     estimates: tuple[MetricSummary, ...]
@@ -213,6 +216,7 @@ def summarise(
     estimates: list[MetricSummary] = []
     growing, together, received = [], [], []
     found_totals: dict[tuple[object, ...], Totals] = {}
+    found_stopped: dict[tuple[object, ...], list[Stopped]] = {}
     for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
         if not chosen_percentiles:
             chosen_percentiles = [*vocabulary.of_kinds([group.kind]).percentiles]
@@ -220,6 +224,7 @@ def summarise(
         received.append(unfinished(group))
         together.append({part.case for part in group.sample.parts})
         found_totals[tuple(group.case.values())] = totals(group)
+        found_stopped[tuple(group.case.values())] = of_group(group, run.directory)
         if grows := cautions.grows(group.sample):
             growing.append(group.case)
             found = [replace(e, needs=dict.fromkeys(e.needs, UNSTEADY)) for e in found]
@@ -246,6 +251,7 @@ def summarise(
         missing=run.missing,
         thresholds=thresholds.judge(run, warmup=warmup),
         totals=tuple(own for own in found_totals.values() if own.values),
+        stopped=tuple(chain.from_iterable(found_stopped.values())),
         split=tuple(parts(run, chosen, chosen_percentiles, warmup)),
         received=tuple(own for own in received if own),
         estimates=tuple(estimates),

@@ -90,9 +90,9 @@ class Comparison(Comparisons):
 class Run(StoredRun):
     """A run directory: its rows, cases, summary and pictures. `sojourn.load` opens one.
 
-    `rows`, `cases` and `series` are Arrow tables; `path` is the directory, and `meta` says how it
-    was made. `missing` counts the unfinished replications of all cases, and `lacking` the cases
-    without a finished one.
+    `rows`, `cases`, `series`, `pauses` and `trace` are Arrow tables; `path` is the directory, and
+    `meta` says how it was made. `missing` counts the unfinished replications of all cases, and
+    `lacking` the cases without a finished one.
 
     Example:
         >>> run = sojourn.load("out/two-schemes")

@@ -13,12 +13,26 @@ from sojourn.cli import options
     "--kind",
     "kinds",
     type=options.OneOf(
-        ["slowdown", "time", "cdf", "missed", "goodput", "fairness", "timeline", "fct", "qct"]
+        [
+            "slowdown",
+            "time",
+            "cdf",
+            "missed",
+            "goodput",
+            "fairness",
+            "timeline",
+            "pauses",
+            "trace",
+            "fct",
+            "qct",
+        ]
     ),
     multiple=True,
     help="slowdown, time: against x. cdf: distributions at one x. missed: deadlines against x."
-    " goodput: flows that never end, at one x. fairness: the same flows, by averaging time. fct and"
-    " qct are earlier names of slowdown and cdf.  [default: the usual ones for such jobs]",
+    " goodput: flows that never end, at one x. fairness: the same flows, by averaging time."
+    " timeline: the collectives of an iteration. pauses: who stopped whom. trace: one flow, of a"
+    " run with --trace. fct and qct are earlier names of slowdown and cdf.  [default: the usual"
+    " ones for such jobs]",
 )
 @click.option(
     "--x",

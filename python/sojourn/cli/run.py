@@ -58,6 +58,11 @@ if TYPE_CHECKING:
 @click.option(
     "--threads", type=int, default=1, help="Threads per case (fabric only).  [default: 1]"
 )
+@click.option(
+    "--trace",
+    metavar="flow=N",
+    help="Record the packets of one flow (fabric only), into RUN/trace.",
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
 @options.out("Run directory, or with --as-study the file of flows.  [default: out/STUDY's name]")
 @click.option(
@@ -83,6 +88,7 @@ def run(
     more: float | None,
     jobs: int | None,
     threads: int,
+    trace: str | None,
     scheduler: str | None,
     out: Path | None,
     dry_run: bool,
@@ -100,28 +106,31 @@ def run(
     --more starts a new run, with another seed and directory. If you extend a run until it has an
     interval, you stop at a lucky moment.
 
-    With --precision, exit code 1 means that a case did not reach the precision with the maximum
-    number of replications. With thresholds in the study's table `expect`, it means that one is
-    missed or undecided.
+    Exit code 1 means that a case ended in a deadlock of pauses; with --precision, that a case did
+    not reach the precision with the maximum number of replications; and with thresholds in the
+    study's table `expect`, that one is missed or undecided.
 
     \b
     Examples:
       sojourn run study.toml --set workload.load=0.8 --out out/busy
       sojourn run @pfabric/websearch-quick --replications 5
       sojourn run study.toml --dry-run
+      sojourn run study.toml --trace flow=17
     """
     from sojourn._internal.errors import InputError
     from sojourn.analysis import thresholds
-    from sojourn.analysis.cautions import doubted, outside_learnt
+    from sojourn.analysis.cautions import doubted, failed, outside_learnt
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.cli.given import connections, given, print_study
     from sojourn.execution import studies
     from sojourn.execution.place import Execution
     from sojourn.store import traces
-    from sojourn.store.run_directory import RunDirectory
+    from sojourn.store.run_directory import TRACE, RunDirectory
     from sojourn.store.stored_run import StoredRun
 
     pairs = [options.pair(setting) for setting in settings]
+    if trace is not None:
+        pairs.append(("trace", _flow(trace)))
     execution = Execution(jobs, threads, scheduler)
     found = given(study, htsim)
     if as_study:
@@ -165,9 +174,22 @@ def run(
             click.echo(line)
         for line in (*outside_learnt(done.ledger), *doubted(done.ledger)):
             click.echo(f"caution: {line}")
+        if trace is not None:
+            click.echo(f"trace: {done.path / TRACE}")
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
-    if (judged and not judged.reached) or not thresholds.are_met(verdicts):
+    missed = (judged and not judged.reached) or not thresholds.are_met(verdicts)
+    if missed or failed(done.ledger):
         context.exit(output.FAILED)
+
+
+def _flow(trace: str) -> str:
+    """The number of the flow that `--trace` names."""
+    from sojourn._internal.errors import InputError
+
+    name, _, number = trace.partition("=")
+    if name != "flow" or not (number.isascii() and number.isdigit()):
+        raise InputError(f"--trace {trace!r}: expected flow=N, such as flow=17")
+    return number
 
 
 def _parsed(

@@ -215,8 +215,7 @@ class Threads:
             replication,
             outcome.columns,
             figures(case, replication, outcome.columns, outcome.figures),
-            series=outcome.series,
-            averages=outcome.averages,
+            beside=outcome.beside,
             wall_s=wall,
             cpu_s=cpu,
         )

@@ -4,6 +4,7 @@ The compiled half opens nothing. It says what a study needs, and is handed that:
 """
 
 import hashlib
+import json
 import os
 import stat
 import sys
@@ -18,11 +19,14 @@ from sojourn._core import Call, Case, FileNeed, Progress, Resource, Study
 from sojourn._internal.errors import Hint, InputError, reason
 from sojourn._internal.files import whole
 from sojourn.execution import flow_functions
+from sojourn.htsim import fabric, topology_file
 from sojourn.store import flow_tables
 from sojourn.store.run_directory import as_named, code_name
 
 _SMALL = 1 << 20
 """The most bytes of a text that is held in memory; a larger one holds a file descriptor instead."""
+
+_CLASSES = {"transport": "Control", "queue": "Queue"}
 
 Resources = dict[str, Resource]
 NO_TABLES: Mapping[str, flow_tables.Table] = MappingProxyType({})
@@ -230,10 +234,10 @@ def _read(need: FileNeed, base: Path) -> Resource:
             return _table(path, settings)
         case ("workload", "python"):
             return _functions(path, settings, base)
-        case ("transport", "python"):
-            return _class(path, settings, "Control")
-        case ("queue", "python"):
-            return _class(path, settings, "Queue")
+        case ("transport" | "queue" as part, "python"):
+            return _class(path, settings, _CLASSES[part])
+        case ("topology", "file") if path.suffix == ".topo":
+            return _htsim_topology(path)
         case _:
             return _text(path)
 
@@ -253,6 +257,19 @@ def _text(path: Path) -> Resource:
         return Resource.unread(str(path), f"a file to read: {_why(error)}")
     except ValueError:  # a null byte in the name
         return Resource.unread(str(path), "a file to read: no file has such a name")
+
+
+def _htsim_topology(path: Path) -> Resource:
+    """A topology of htsim, as the graph that it describes."""
+    if not path.is_file():
+        return _text(path)
+    try:
+        graph = fabric.graph(topology_file.read(path))
+    except InputError as error:
+        words = str(error).removeprefix(f"{path}: ")
+        place = "in its " if words.startswith("line ") else ""
+        return Resource.unread(str(path), f"a topology of htsim, but {place}{words}")
+    return Resource.text(str(path), json.dumps(graph).encode())
 
 
 def _table(path: Path, settings: Mapping[str, object]) -> Resource:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from sojourn._core import Case, CaseFailed, Progress
@@ -11,10 +12,12 @@ from sojourn._internal.errors import CodeError
 from sojourn._internal.units import count
 from sojourn.analysis.run_length import warmup
 from sojourn.execution import inputs, learnt_range
-from sojourn.store import rows
+from sojourn.store import packets, rows
 from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
-from sojourn.store.run_directory import RunDirectory
+from sojourn.store.run_directory import TRACE, RunDirectory
+
+_NONE: Mapping[str, Mapping[str, Column]] = MappingProxyType({})
 
 Failure: TypeAlias = tuple[Case, int, CaseFailed]
 """A case, the replication, and why its code failed."""
@@ -27,8 +30,7 @@ class Outcome:
     case: int
     replication: int
     columns: Mapping[str, Column]
-    series: Mapping[str, Column]
-    averages: Mapping[str, Column]
+    beside: Mapping[str, Mapping[str, Column]]
     figures: Mapping[str, Value]
     wall_s: float
     cpu_s: float
@@ -53,8 +55,7 @@ def simulated(
         case=case.index,
         replication=replication,
         columns=found.columns,
-        series=found.series,
-        averages=found.averages,
+        beside=found.beside,
         figures=found.figures,
         wall_s=wall,
         cpu_s=cpu,
@@ -76,8 +77,7 @@ def kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Record:
         outcome.replication,
         outcome.columns,
         figures(case, outcome.replication, outcome.columns, outcome.figures),
-        series=outcome.series,
-        averages=outcome.averages,
+        beside=outcome.beside,
         wall_s=outcome.wall_s,
         cpu_s=outcome.cpu_s,
     )
@@ -90,18 +90,18 @@ def keep(
     columns: Mapping[str, Column],
     figures: Mapping[str, Value],
     *,
-    series: Mapping[str, Column] | None = None,
-    averages: Mapping[str, Column] | None = None,
+    beside: Mapping[str, Mapping[str, Column]] = _NONE,
     wall_s: float,
     cpu_s: float,
 ) -> Record:
-    """Write the rows of a case, before them its series and averages; its line for the ledger."""
+    """Write the rows of a case, before them the tables beside; its line for the ledger."""
     key = case.index, replication
-    beside = {directory.series(*key): series, directory.averages(*key): averages}
-    for path, columns_beside in beside.items():
-        if columns_beside:
-            path.parent.mkdir(exist_ok=True)
-            rows.write(rows.table_of(*key, columns_beside), path)
+    for name, columns_beside in beside.items():
+        path = directory.beside(name, *key)
+        path.parent.mkdir(exist_ok=True)
+        rows.write(rows.table_of(*key, columns_beside), path)
+        if name == TRACE:
+            packets.write(columns_beside, path.with_suffix(".pcapng"))
     table = rows.table_of(case.index, replication, columns)
     warmup_jobs, warmup_ps = warmup(rows.numbers(table["arrived_ps"]))
     rows.write(table, directory.rows(case.index, replication))

@@ -126,6 +126,46 @@ def topology(tree: Tree, speed: int) -> dict[str, object]:
     }
 
 
+def graph(tree: Tree) -> dict[str, object]:
+    """The switches, hosts and links of a tree, as a topology of the kind `graph`.
+
+    Half of a switch's latency is on each link of the switch; see `topology`.
+
+    Raises:
+        InputError: latencies are no whole nanoseconds.
+    """
+    delays = [_time(delay) for delay in _delays(tree)]
+    rates = [_rate(tier.rate) for tier in tree.tiers]
+    racks = range(tree.pods * tree.racks)
+    planes = range(tree.pods * tree.planes)
+
+    def link(tier: int, below: str, above: str) -> dict[str, object]:
+        speed = {"rate": rates[tier], "delay": delays[tier]}
+        return {"from": below, "to": above, "count": tree.tiers[tier].bundle, **speed}
+
+    links = [
+        link(1, f"tor{rack}", f"agg{rack // tree.racks * tree.planes + plane}")
+        for rack in racks
+        for plane in range(tree.planes)
+    ]
+    links += [
+        link(2, f"agg{agg}", f"core{agg % tree.planes * tree.cores + core}")
+        for agg in planes
+        for core in range(tree.cores)
+    ]
+    cores = range(tree.planes * tree.cores)
+    hosts = {"count": tree.hosts, "rate": rates[0], "delay": delays[0]}
+    return {
+        "switches": [
+            *(f"tor{rack}" for rack in racks),
+            *(f"agg{plane}" for plane in planes),
+            *(f"core{core}" for core in cores),
+        ],
+        "hosts": [{"switch": f"tor{rack}", **hosts} for rack in racks],
+        "links": links,
+    }
+
+
 def _leaf_spine(tree: Tree, delays: list[int], rates: list[int]) -> dict[str, object]:
     more = delays[0] - delays[1]
     if more < 0:

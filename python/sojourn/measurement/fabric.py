@@ -30,7 +30,7 @@ from sojourn.measurement.switches import put_over, read, stated
 from sojourn.measurement.traffic import Carried, Flow, Look, Traffic, connected
 from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
-from sojourn.store.run_directory import RunDirectory
+from sojourn.store.run_directory import SERIES, RunDirectory
 
 _MOST_FLOWS = 10_000
 _IDEAL = "ideal: none, a permanent flow has no end"
@@ -129,7 +129,7 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
         replication,
         measured.columns,
         measured.figures,
-        series=measured.series,
+        beside={SERIES: measured.series} if measured.series else {},
         wall_s=wall,
         cpu_s=cpu,
     )

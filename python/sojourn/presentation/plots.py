@@ -25,7 +25,7 @@ from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.sample import Warmup
 from sojourn.analysis.statistics import Values
 from sojourn.analysis.summary import bins_of_groups, ideals, summarise
-from sojourn.presentation import style, timeline
+from sojourn.presentation import pauses, style, timeline, trace
 from sojourn.presentation.axes import Labels, Layout, draw_names
 from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, lines_at, note, unsteady
 from sojourn.presentation.fairness import draw as draw_fairness
@@ -228,6 +228,8 @@ KINDS: dict[str, Callable[[StoredRun, Layout, str | float | None, Warmup], Pictu
     "goodput": goodput,
     "fairness": _fairness,
     "timeline": timeline.drawn,
+    "pauses": pauses.drawn,
+    "trace": trace.drawn,
 }
 # what slowdown and cdf were called before arrays and mail had other words
 _EARLIER = {"fct": "slowdown", "qct": "cdf"}
@@ -252,6 +254,8 @@ def kinds(run: StoredRun) -> tuple[str, ...]:
         "goodput": any(rows.holds(path, GOODPUT) for path in paths),
         "fairness": any(fairness.is_told(run, record) for record in run.ledger),
         "timeline": any(rows.holds(path, timeline.COLUMN) for path in paths),
+        "pauses": pauses.are_in(run),
+        "trace": trace.is_in(run),
     }
     return tuple(kind for kind in KINDS if there.get(kind))
 

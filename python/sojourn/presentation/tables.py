@@ -27,7 +27,7 @@ from sojourn.analysis.observed import Needs
 from sojourn.analysis.summary import TIMES, Summary, incomplete
 from sojourn.presentation.table import INTERVAL, Table, cell, interval, labels, values
 from sojourn.presentation.totals_tables import notes as notes_of_totals
-from sojourn.presentation.totals_tables import received, split, totals
+from sojourn.presentation.totals_tables import received, split, stopped, totals
 
 
 def notes(summary: Summary) -> list[str]:
@@ -170,7 +170,13 @@ def tables(summary: Summary) -> list[Table]:
         (_goodputs if metrics[0].column == GOODPUT else _times)(summary, metrics, kinds)
         for metrics, kinds in together.items()
     ]
-    return [*of_jobs, *received(summary), *totals(summary), *split(summary)]
+    return [
+        *of_jobs,
+        *received(summary),
+        *totals(summary),
+        *stopped(summary),
+        *split(summary),
+    ]
 
 
 def _kinds(summary: Summary) -> list[str]:

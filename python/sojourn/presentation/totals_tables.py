@@ -8,6 +8,8 @@ from sojourn.analysis.summary import Summary
 from sojourn.analysis.totals import asked, throughput
 from sojourn.presentation.table import INTERVAL, Table, cell, interval, labels, values
 
+_MOST_LINKS = 8
+
 
 def received(summary: Summary) -> list[Table]:
     """How much of unfinished jobs was received, where that is known."""
@@ -42,6 +44,22 @@ def totals(summary: Summary) -> list[Table]:
         lines.append([*case, f"{own.runs:,}", *cells])
     heads = [*labels(summary.by), "runs", *(metric.title for metric in metrics)]
     return [Table(heads, len(metrics) + 1, [lines])]
+
+
+def stopped(summary: Summary) -> list[Table]:
+    """Who stopped whom for longest in each case, where switches stop each other."""
+    if not summary.stopped:
+        return []
+    groups = []
+    for case, own in groupby(summary.stopped, lambda link: tuple(link.case.values())):
+        lines: list[list[str]] = []
+        for link in [*own][:_MOST_LINKS]:
+            names = ["" if lines or value is None else written(value) for value in case]
+            times = [number(link.pauses), number(link.paused_ms), number(100 * link.share)]
+            lines.append([*names, link.by, link.whom, *times])
+        groups.append(lines)
+    heads = ["switch", "stops", "pauses", "stopped [ms]", "of the time [%]"]
+    return [Table([*summary.by, *heads], 3, groups)]
 
 
 def split(summary: Summary) -> list[Table]:
@@ -81,6 +99,11 @@ def notes(summary: Summary) -> list[str]:
         )
     if any(metric.column.endswith("_utilisation") for metric in metrics):
         lines.append("busy: share of the whole run, the mean of the runs")
+    if summary.stopped:
+        lines.append(
+            f"pauses: the {_MOST_LINKS} links of each case that were stopped for longest, the mean"
+            " of the runs; sojourn plot --kind pauses draws them"
+        )
     if measured := [metric.name for metric in metrics if metric.column in throughput.NAMES]:
         lines.append(
             f"{', '.join(measured)}: from the end of the warm-up to the last arrival, the mean of"

@@ -14,7 +14,7 @@ from sojourn.presentation.table import Table
 from sojourn.presentation.tables import notes, tables
 from sojourn.reporting.charts import Chart, charts
 from sojourn.reporting.headline import headline
-from sojourn.reporting.series import series
+from sojourn.reporting.series import series, stopped
 from sojourn.store.stored_run import StoredRun
 
 _CLAIMS = "claims.json"
@@ -126,7 +126,7 @@ def _of_run(path: Path) -> Section:
         algorithms=tuple(used),
         headline=headline(run, summary),
         cautions=summary.cautions,
-        charts=(*charts(run), *series(run)),
+        charts=(*charts(run), *series(run), *stopped(run)),
         tables=tuple(tables(summary)),
         notes=tuple(line for line in notes(summary) if not line.startswith("caution: ")),
         study=run.directory.read_study(),

@@ -8,14 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from sojourn._core import quantity
+from sojourn.analysis import pauses
 from sojourn.analysis.statistics import Values
 from sojourn.presentation.axes import Labels
 from sojourn.reporting.charts import Chart, Line, short
 from sojourn.store import rows
 from sojourn.store.ledger import Record
+from sojourn.store.run_directory import SERIES
 from sojourn.store.stored_run import StoredRun
 
 CASES = 6
+_LINKS = 8
 _POINTS = 400
 _COLUMNS = ["at_ps", "port", "waiting_bytes", "busy"]
 _KB = 1000
@@ -36,14 +39,42 @@ def series(run: StoredRun) -> Iterator[Chart]:
         InputError: a file cannot be read.
     """
     first = (record for record in run.ledger if record.replication == 0)
-    seen = (record for record in first if run.directory.series(*record.key).exists())
+    seen = (record for record in first if run.directory.beside(SERIES, *record.key).exists())
     labels = Labels.of(record.axes for record in run.ledger)
     for record in islice(seen, CASES):
-        table = rows.read(run.directory.series(*record.key))
+        table = rows.read(run.directory.beside(SERIES, *record.key))
         of_ports = "port" in table.column_names
         unit, lines = ("ms", _ports(table)) if of_ports else ("h", _attempts(table))
         for own in lines:
             yield _chart(labels.case(record.axes) or run.title, record, unit, own)
+
+
+def stopped(run: StoredRun) -> Iterator[Chart]:
+    """Charts of who stopped whom in the first cases: the links that were stopped for longest.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    labels = Labels.of(record.axes for record in run.ledger)
+    records: dict[int, list[Record]] = {}
+    for record in run.ledger:
+        records.setdefault(record.case, []).append(record)
+    drawn = 0
+    for own in records.values():
+        links = pauses.stopped(own[0].axes, own, run.directory)[:_LINKS]
+        if not links or drawn == CASES:
+            continue
+        drawn += 1
+        yield Chart(
+            title=f"{labels.case(own[0].axes) or run.title}: who stopped whom",
+            x_label="",
+            y_label="stopped [% of the time]",
+            x=[float(place) for place in range(len(links))],
+            lines=[Line("", [100 * link.share for link in links])],
+            names=[f"{link.by} stops {link.whom}" for link in links],
+            log="",
+            steps=False,
+        )
 
 
 def _attempts(table: pa.Table) -> Iterator[_Lines]:

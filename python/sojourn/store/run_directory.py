@@ -1,12 +1,13 @@
 """The run directory: what lies where, and who may write it.
 
 `study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
-a case and replication), and likewise `series/*.parquet` where stations were looked at and
-`averages/*.parquet` where there are long flows (`analysis.fairness`). Tables of
-flows that a study names or has drawn are in `flows/*.parquet`, Python code that it names in
-`code/*.py`. While an estimate is under way, `links/*.parquet` hold those of its links that are
-done. Every file is written under a temporary name and renamed, so what is there is whole; a case is
-finished when its rows and its record are both there.
+a case and replication), and likewise `series/*.parquet` where stations were looked at,
+`averages/*.parquet` where there are long flows (`analysis.fairness`), `pauses/*.parquet` where
+ports stopped others, and `trace/*.parquet` where a flow was traced, with its packets in
+`trace/*.pcapng`. Tables of flows that a study names or has drawn are in `flows/*.parquet`, Python
+code that it names in `code/*.py`. While an estimate is under way, `links/*.parquet` hold those of
+its links that are done. Every file is written under a temporary name and renamed, so what is there
+is whole; a case is finished when its rows and its record are both there.
 """
 
 import fcntl
@@ -27,7 +28,9 @@ from sojourn.store.flow_tables import SHOWN
 from sojourn.store.ledger import Ledger
 
 _INPUTS = {"flows": "*.parquet", "code": "*.py"}
-_FOLDERS = ("rows", "series", "averages", "links", *_INPUTS)
+SERIES, AVERAGES, PAUSES, TRACE = "series", "averages", "pauses", "trace"
+_BESIDE = (SERIES, AVERAGES, PAUSES, TRACE)
+_FOLDERS = ("rows", *_BESIDE, "links", *_INPUTS)
 Difference: TypeAlias = tuple[str, object, object]
 # what all parts of a run have in common, beside the study
 _SAME = {"version": "the version of sojourn", "measured": "what was measured"}
@@ -58,13 +61,9 @@ class RunDirectory:
         """The rows of one case and replication."""
         return self.path / "rows" / _file(case, replication)
 
-    def series(self, case: int, replication: int) -> Path:
-        """The time series of one case and replication; only there where the case asks for them."""
-        return self.path / "series" / _file(case, replication)
-
-    def averages(self, case: int, replication: int) -> Path:
-        """What the long flows of a case and replication got in windows of many lengths, if any."""
-        return self.path / "averages" / _file(case, replication)
+    def beside(self, name: str, case: int, replication: int) -> Path:
+        """A table beside the rows of one case and replication, such as `SERIES`; if it is there."""
+        return self.path / name / _file(case, replication)
 
     def links(self, case: int, replication: int) -> Path:
         """The finished links of one case and replication of an estimate that is not finished."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sojourn._internal.errors import RunDirectoryError
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger
-from sojourn.store.run_directory import RunDirectory
+from sojourn.store.run_directory import PAUSES, SERIES, TRACE, RunDirectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,28 @@ class StoredRun:
         Raises:
             RunDirectoryError: a file of series cannot be read.
         """
-        paths = (self.directory.series(*record.key) for record in self.ledger)
+        return self._beside(SERIES)
+
+    @cached_property
+    def pauses(self) -> pa.Table:
+        """Who stopped whom: a row a port that pauses stopped, of all finished cases with PFC.
+
+        Raises:
+            RunDirectoryError: a file cannot be read.
+        """
+        return self._beside(PAUSES)
+
+    @cached_property
+    def trace(self) -> pa.Table:
+        """The traced flow: a row a packet at one of its ends, or a pause of a port on its way.
+
+        Raises:
+            RunDirectoryError: a file cannot be read.
+        """
+        return self._beside(TRACE)
+
+    def _beside(self, name: str) -> pa.Table:
+        paths = (self.directory.beside(name, *record.key) for record in self.ledger)
         return _joined(path for path in paths if path.exists())
 
     @cached_property

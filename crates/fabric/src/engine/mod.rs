@@ -395,9 +395,12 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         let mut port_peaks = vec![0; busy.len()];
         let pauses = if S::PAUSES { busy.len() } else { 0 };
         let mut pauses = vec![Pauses::default(); pauses];
+        let mut each_pause = Vec::new();
         for (port, &unit) in self.ports.iter().zip(&units) {
             if S::PAUSES {
                 pauses[unit as usize] = S::pauses(&port.share, self.until);
+                let each = S::each_pause(&port.share, self.until);
+                each_pause.extend(each.into_iter().map(|(from, until)| (unit, from, until)));
             }
             busy[unit as usize] = port.busy;
             port_peaks[unit as usize] = port.queue.peak();
@@ -420,6 +423,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
             memory_peaks: self.switches.peaks(),
             headroom_peaks: self.switches.headroom_peaks(),
             pauses,
+            each_pause,
+            seen: self.transport.take_seen(),
             blocked,
             port_peaks,
             samples: self.samples.taken(),
@@ -497,6 +502,7 @@ fn queue_of<B: Builder>(scenario: &Scenario, queue: &B, port: u64) -> B::Port {
         share: scenario.failures.always(port as u32),
         leads_to_host: (to as usize) < network.hosts,
         round_trip: network.reach.round_trip(link.rate, full, smallest),
+        base_round_trip: network.reach.base_round_trip(full, smallest),
         full: scenario.largest,
     };
     if port < network.hosts as u64 {

@@ -18,7 +18,13 @@ pub(super) struct Pausing {
     /// How long a pause lasts on its link.
     time: Span,
     pauses: Pauses,
+    /// Each pause, where that is wanted.
+    each: Option<Box<Each>>,
 }
+
+/// Pauses of a port that are over: from when until when.
+#[derive(Debug, Default)]
+pub(super) struct Each(Vec<(Time, Time)>);
 
 /// Whether a port sends what a pause stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +54,8 @@ pub(super) enum Due {
 }
 
 impl Pausing {
-    /// An open port, `number` of its switch, on whose link a pause lasts for `time`.
-    pub(super) fn new(number: u16, time: Span) -> Pausing {
+    /// An open port, `number` of its switch, on whose link a pause lasts for `time`; it notes each if that is wanted.
+    pub(super) fn new(number: u16, time: Span, notes_each: bool) -> Pausing {
         Pausing {
             arrivals: NIL,
             number,
@@ -57,6 +63,7 @@ impl Pausing {
             again: Time::NEVER,
             time,
             pauses: Pauses::default(),
+            each: notes_each.then(Box::default),
         }
     }
 
@@ -79,6 +86,16 @@ impl Pausing {
             State::Stopped { since, .. } | State::Dropping { since, .. } => now.since(since),
         };
         Pauses { time: self.pauses.time + more, ..self.pauses }
+    }
+
+    /// Each pause, up to `now`, where they were noted.
+    pub(super) fn each(&self, now: Time) -> impl Iterator<Item = (Time, Time)> {
+        let lasts = match self.state {
+            State::Stopped { since, .. } | State::Dropping { since, .. } => Some((since, now)),
+            State::Open => None,
+        };
+        let over = self.each.iter().flat_map(|each| each.0.iter().copied());
+        over.chain(lasts.filter(|_| self.each.is_some()))
     }
 
     /// Stops the port before it at `now`; it says so again after half a pause, where that is `refreshed`.
@@ -138,6 +155,11 @@ pub(super) fn go_on<D: Queue>(port: &mut Port<D, Pausing>, now: Time) -> Option<
         return None;
     }
     port.share.pauses = port.share.pauses(now);
+    if let (Some(each), State::Stopped { since, .. } | State::Dropping { since, .. }) =
+        (&mut port.share.each, port.share.state)
+    {
+        each.0.push((since, now));
+    }
     port.share.state = State::Open;
     port.queue.stop(false);
     port.free = port.free.max(now);
@@ -164,7 +186,7 @@ mod tests {
     /// The first of a pause's end, the watchdog's time and the next pause to send.
     #[test]
     fn what_is_due_first_is_told() {
-        let mut port = Pausing::new(3, Span::from_us(100));
+        let mut port = Pausing::new(3, Span::from_us(100), false);
         assert_eq!(port.due(Span::MAX), (Time::NEVER, Due::Again));
         port.stop_before(at(10), true);
         assert_eq!(port.due(Span::MAX), (at(60), Due::Again));

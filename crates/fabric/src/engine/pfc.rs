@@ -84,7 +84,7 @@ impl Admission<Pausing> for Calm<'_> {
         if self.rules.acks.stops(packet) {
             let Switch { memory, ingresses, log, .. } = &mut *self.switch;
             log.arrived(packet.key, packet.size.into());
-            let arrival = memory.arrive(&mut ingresses[came_by(packet)], packet.size);
+            let arrival = memory.arrive(&mut ingresses[packet.came_by()], packet.size);
             debug_assert_eq!(arrival, Arrival::Kept, "the window is calm");
         }
         port.queue.enqueue(now, port.free, id, arena, &mut drop);
@@ -95,7 +95,7 @@ impl Admission<Pausing> for Calm<'_> {
         if self.rules.acks.stops(packet) {
             let Switch { memory, ingresses, log, .. } = &mut *self.switch;
             log.left(at, -i64::from(packet.size));
-            let goes_on = memory.leave(&mut ingresses[came_by(packet)], packet.size);
+            let goes_on = memory.leave(&mut ingresses[packet.came_by()], packet.size);
             debug_assert!(!goes_on, "the window is calm");
         }
     }
@@ -104,12 +104,6 @@ impl Admission<Pausing> for Calm<'_> {
         self.switch.hear(port, frame, now);
         port.share.due(self.rules.watchdog).0
     }
-}
-
-/// The number, at its switch, of the port that a packet came by: routing writes it.
-#[inline]
-fn came_by(packet: &Packet) -> usize {
-    packet.priority as usize
 }
 
 impl Frames for Pfc {
@@ -153,7 +147,7 @@ impl SwitchMemory for Pfc {
         (0..network.links.len()).map(|port| {
             let first = network.switch_of(port as u32).map(|switch| network.ports_of(switch).start);
             let time = plan.time(network.links[port].spec.rate);
-            Pausing::new((port - first.unwrap_or(port)) as u16, time)
+            Pausing::new((port - first.unwrap_or(port)) as u16, time, plan.notes_each)
         })
     }
 
@@ -202,7 +196,7 @@ impl SwitchMemory for Pfc {
             let Some(waits) = waits.get_mut(routing.switch_of(place)) else { continue };
             for id in port.queue.waiting(arena) {
                 if self.rules.acks.stops(&arena[id]) {
-                    waits[came_by(&arena[id])] += u32::from(arena[id].size);
+                    waits[arena[id].came_by()] += u32::from(arena[id].size);
                 }
             }
         }
@@ -220,6 +214,10 @@ impl SwitchMemory for Pfc {
 
     fn pauses(share: &Pausing, now: Time) -> Pauses {
         share.pauses(now)
+    }
+
+    fn each_pause(share: &Pausing, now: Time) -> Vec<(Time, Time)> {
+        share.each(now).collect()
     }
 
     fn headroom_peaks(&self) -> Vec<u64> {
@@ -258,7 +256,7 @@ impl SwitchMemory for Pfc {
             let waits = |other: usize| {
                 let waiting = ports[other].queue.waiting(arena).into_iter().map(|id| &arena[id]);
                 let own = waiting
-                    .filter(|packet| self.rules.acks.stops(packet) && came_by(packet) == own);
+                    .filter(|packet| self.rules.acks.stops(packet) && packet.came_by() == own);
                 let bytes: u64 = own.map(|packet| u64::from(packet.size)).sum();
                 (bytes > 0).then_some((units[other], bytes))
             };
@@ -375,7 +373,7 @@ impl<D: Queue, B: Boundary> AsOne<'_, '_, D, B> {
             arrival = match port.share.drops() {
                 true => Arrival::Dropped,
                 false => {
-                    let ingress = &mut self.switch.ingresses[came_by(&packet)];
+                    let ingress = &mut self.switch.ingresses[packet.came_by()];
                     self.switch.memory.arrive(ingress, packet.size)
                 }
             };
@@ -388,7 +386,7 @@ impl<D: Queue, B: Boundary> AsOne<'_, '_, D, B> {
         let waits = arena.insert(packet);
         port.queue.enqueue(now, port.free, waits, arena, |_, _| unreachable!("it has no limit"));
         if arrival == Arrival::Stop {
-            self.send_frame(unit, came_by(&packet), self.rules.quanta, now);
+            self.send_frame(unit, packet.came_by(), self.rules.quanta, now);
         }
     }
 
@@ -412,7 +410,7 @@ impl<D: Queue, B: Boundary> AsOne<'_, '_, D, B> {
     /// Gives back the memory of a packet that leaves, and lets the port before go on where that suffices.
     #[inline]
     fn leave(&mut self, unit: Unit, packet: &Packet, now: Time) {
-        let number = came_by(packet);
+        let number = packet.came_by();
         if self.rules.acks.stops(packet)
             && self.switch.memory.leave(&mut self.switch.ingresses[number], packet.size)
         {

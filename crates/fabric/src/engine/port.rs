@@ -469,6 +469,11 @@ pub(super) trait SwitchMemory: Sized + Frames {
         Pauses::default()
     }
 
+    /// From when until when pauses stopped a port, up to `now`, where that was noted.
+    fn each_pause(_share: &Self::Share, _now: Time) -> Vec<(Time, Time)> {
+        Vec::new()
+    }
+
     /// The most of its headroom that any port of each switch ever took.
     fn headroom_peaks(&self) -> Vec<u64> {
         Vec::new()

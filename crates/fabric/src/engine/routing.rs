@@ -171,7 +171,7 @@ struct Interface {
 
 /// Whether switches send pause frames: decided when the engine is compiled.
 pub(super) trait Frames {
-    /// If so, a frame is not routed, and every packet says in its priority by which port of the switch it came.
+    /// If so, a frame is not routed, and every packet says by which port of the switch it came.
     const PAUSES: bool;
 }
 
@@ -295,7 +295,7 @@ impl Table<'_> {
             };
             if F::PAUSES {
                 let place = (packet.interface() - self.first) as usize;
-                packet.priority = self.interfaces[place].number.into();
+                packet.set_came_by(self.interfaces[place].number);
             }
             packet.key = key;
             packet.next = arrivals.put(id, unit);

@@ -16,7 +16,7 @@ use crate::queue::{FifoAhead, QueueKind};
 use crate::ranks::{RankOutcome, RankRun};
 use crate::switch_memory::{Inflow, MemoryPlan};
 use crate::topology::{ExactTiming, Network};
-use crate::transport::Tally;
+use crate::transport::{Seen, Tally};
 use sojourn_core::{Span, Streams, Time};
 use std::sync::Arc;
 
@@ -249,6 +249,10 @@ pub struct Outcome {
     pub headroom_peaks: Vec<u64>,
     /// What pauses did to each port; empty without priority flow control.
     pub pauses: Vec<Pauses>,
+    /// Each pause of each port, from when until when, where they were noted.
+    pub each_pause: Vec<(u32, Time, Time)>,
+    /// What was seen of the flow that is watched packet by packet.
+    pub seen: Vec<Seen>,
     /// The ports that have stopped the one before them at the end.
     pub blocked: Vec<Blocked>,
     /// The most bytes that waited at each port at once.
@@ -289,6 +293,8 @@ impl Outcome {
             join(&mut all.headroom_peaks, part.headroom_peaks, u64::max);
             join(&mut all.pauses, part.pauses, Pauses::joined);
             all.blocked.extend(part.blocked);
+            all.each_pause.extend(part.each_pause);
+            all.seen.extend(part.seen);
             join(&mut all.port_peaks, part.port_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
             if let (Some(all), Some(part)) = (&mut all.ranks, part.ranks) {

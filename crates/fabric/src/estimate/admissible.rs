@@ -76,6 +76,10 @@ impl FabricCase {
             let expected = "none to estimate: no run has the ports of the whole fabric";
             return Err(Refusal::of(&sample, expected).under("sample"));
         }
+        if let Some(flow) = self.trace {
+            let expected = "none to estimate: no run has all links of its way";
+            return Err(Refusal::of(&flow, expected).under("trace"));
+        }
         if let Some((key, source)) = self.sources().find(|(_, source)| !source.is_steady()) {
             let expected = "\"poisson\" or \"csv\" to estimate: flows that come on their own, one \
                             after the other, and end";

@@ -70,6 +70,8 @@ impl Decomposition {
             memory_peaks: Vec::new(),
             headroom_peaks: Vec::new(),
             pauses: Vec::new(),
+            each_pause: Vec::new(),
+            seen: Vec::new(),
             blocked: Vec::new(),
             port_peaks: Vec::new(),
             busy: vec![Span::ZERO; network.links.len()],
@@ -77,7 +79,7 @@ impl Decomposition {
             received,
             acknowledged,
         };
-        let Report { mut rows, series, averages, totals } =
+        let Report { mut rows, beside, totals } =
             report(Keep::Rows, self.ready.played(), &ideals, &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         let count = rows.ints("job").len();
@@ -86,7 +88,7 @@ impl Decomposition {
             ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
         };
         let totals = totals.into_iter().filter(known).chain(self.totals(times)).collect();
-        Ok(Report { rows, series, averages, totals })
+        Ok(Report { rows, beside, totals })
     }
 
     fn check(&self, times: &[LinkTimes]) -> Result<(), OtherLinks> {

@@ -174,6 +174,7 @@ impl<'a> LinkModel<'a> {
             completion: self.ready.completion,
             horizon: self.ready.horizon,
             sample: None,
+            trace: None,
             failures: Default::default(),
             streams: self.ready.streams,
         }

@@ -34,6 +34,7 @@ pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
         completion: Completion::Sender,
         drain: Span::from_s(1),
         sample: None,
+        trace: None,
     };
     case.ready(Streams::new(3, 1), &no_tables).expect("the case can run")
 }

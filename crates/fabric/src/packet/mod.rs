@@ -2,10 +2,12 @@
 
 mod arena;
 mod late_notes;
+mod load;
 
 pub(crate) use arena::{NIL, RUN, VISIT};
 pub use arena::{PacketArena, PacketId};
 pub(crate) use late_notes::LateNotes;
+pub(crate) use load::Load;
 
 use sojourn_core::random::mix;
 use sojourn_core::{Span, Time};

@@ -12,6 +12,8 @@ pub(crate) use ecmp::{hashed, salt, salt_of};
 pub(crate) use spray::first_turn;
 
 use crate::packet::Packet;
+use crate::topology::Network;
+use sojourn_core::Streams;
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Shape, Value};
 
 /// Declares the ways to choose, one line each: what a study names, and the dispatch to their types.
@@ -103,4 +105,28 @@ pub(crate) struct Input<'a> {
     pub(crate) turn: &'a mut u8,
     /// Start value of the switch's hashes, see [`salt_of`].
     pub(crate) salt: u64,
+}
+
+/// The ports that `packet` leaves by on its way from host `from`, where all switches and links work; none where
+/// what else passes a switch decides.
+pub(crate) fn ports_of(
+    network: &Network,
+    balance: Balance,
+    streams: Streams,
+    from: u16,
+    packet: &Packet,
+) -> Option<Vec<u32>> {
+    if balance == Balance::Spray {
+        return None;
+    }
+    let (mut ports, salt) = (vec![u32::from(from)], salt(streams));
+    loop {
+        let to = network.links[*ports.last().expect("a port") as usize].to;
+        let Some(switch) = to.checked_sub(network.hosts as u32) else { return Some(ports) };
+        let mut ways = network.next(switch, packet.to);
+        let input = Input { turn: &mut 0, salt: salt_of(switch, salt) };
+        let count = ways.len() as u32;
+        let way = with_balance!(balance, |Path| Path::choose(input, packet, count));
+        ports.push(ways.nth(way as usize).expect("a way"));
+    }
 }

@@ -23,6 +23,8 @@ pub struct PausePlan {
     pub(crate) refresh: bool,
     /// How long a port may be stopped before it drops.
     pub(crate) watchdog: Option<Span>,
+    /// Whether each pause is noted, and not only counted.
+    pub(crate) notes_each: bool,
     /// The headroom of each port as packets come in by it, in bytes; 0 for hosts.
     headrooms: Vec<u32>,
     pfc: Pfc,
@@ -67,6 +69,7 @@ impl PausePlan {
             quanta: pfc.quanta,
             refresh: pfc.refresh,
             watchdog: pfc.watchdog,
+            notes_each: false,
             headrooms: headrooms.into_iter().map(|room| room as u32).collect(),
             pfc: pfc.clone(),
         })

@@ -1,7 +1,7 @@
 //! CoDel: what waits too long for too long is dropped, ever more often until it does not (RFC 8289).
 
-use super::ecn::mark;
 use super::fifo::Fifo;
+use super::line::mark;
 use super::{Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};

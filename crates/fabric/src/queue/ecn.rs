@@ -1,10 +1,11 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, THRESHOLD, check_buffer};
-use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
+use super::line::{LinePort, Rule, mark};
+use super::{BUFFER, Buffered, Capacity, Counting, Outlet, THRESHOLD, check_buffer};
+use crate::packet::Packet;
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Time, parameters};
+use sojourn_core::{Bytes, parameters};
 
 parameters! {
     /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the
@@ -38,10 +39,19 @@ pub(super) fn check_threshold(threshold: Bytes, buffer: Bytes) -> Result<(), Ref
 }
 
 /// What an ECN port keeps.
+pub type EcnPort = LinePort<Above>;
+
+/// Marks a packet with which more bytes wait than these.
 #[derive(Debug)]
-pub struct EcnPort {
-    fifo: Fifo,
-    threshold: u32,
+pub struct Above(u32);
+
+impl Rule for Above {
+    #[inline]
+    fn came(&mut self, packet: &mut Packet, waiting: u32) {
+        if waiting > self.0 {
+            mark(packet);
+        }
+    }
 }
 
 impl Buffered for Ecn {
@@ -52,73 +62,16 @@ impl Buffered for Ecn {
     }
 
     fn with_room(&self, room: Capacity, _: Outlet) -> EcnPort {
-        EcnPort { fifo: Fifo::new(room), threshold: self.marks_above() }
+        LinePort::new(Fifo::new(room), Above(self.marks_above()))
     }
 
     fn endless(&self, _: Outlet) -> EcnPort {
-        EcnPort { fifo: Fifo::new(Capacity::endless()), threshold: u32::MAX }
+        LinePort::new(Fifo::new(Capacity::endless()), Above(u32::MAX))
     }
 }
 
 impl Ecn {
     pub(super) fn marks_above(&self) -> u32 {
         u32::try_from(self.threshold.0).unwrap_or(u32::MAX)
-    }
-}
-
-/// Marks a packet whose transport understands it.
-#[inline]
-pub(super) fn mark(packet: &mut Packet) {
-    if packet.marks & ECT != 0 {
-        packet.marks |= CE;
-    }
-}
-
-impl Queue for EcnPort {
-    #[inline]
-    fn enqueue(
-        &mut self,
-        _: Time,
-        _: Time,
-        id: PacketId,
-        arena: &mut PacketArena,
-        mut drop: impl FnMut(PacketId, &mut PacketArena),
-    ) {
-        if !self.fifo.push(id, arena) {
-            drop(id, arena);
-        } else if self.fifo.bytes() > self.threshold {
-            mark(arena.known_mut(id));
-        }
-    }
-
-    #[inline]
-    fn pass(&mut self, packet: &mut Packet) -> bool {
-        if u32::from(packet.size) > self.threshold {
-            mark(packet);
-        }
-        true
-    }
-
-    #[inline]
-    fn dequeue(
-        &mut self,
-        _: Time,
-        arena: &mut PacketArena,
-        _: impl FnMut(PacketId, &mut PacketArena),
-    ) -> Option<PacketId> {
-        Some(self.fifo.pop(arena))
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.fifo.is_empty()
-    }
-
-    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
-        self.fifo.waiting(arena)
-    }
-
-    fn peak(&self) -> u64 {
-        self.fifo.peak()
     }
 }

@@ -4,7 +4,7 @@
 //! it (Lindley 1952). Its port can send it ahead at once, as of that time, and need not come back for
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
-use super::ecn::mark;
+use super::line::mark;
 use super::{Buffered, Builder, Capacity, Outlet, Queue, QueueKind};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::Time;

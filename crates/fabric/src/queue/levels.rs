@@ -1,7 +1,8 @@
 //! A few levels of strict priority that share a buffer and its marks, as PIAS wants them.
 
-use super::ecn::{check_threshold, mark};
+use super::ecn::check_threshold;
 use super::fifo::Fifo;
+use super::line::mark;
 use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, THRESHOLD, check_buffer};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};

@@ -13,7 +13,7 @@ use sojourn_core::parameters::{Refusal, Setting, Value};
 macro_rules! with_lossless {
     ($queue:expr, $acks:expr, |$ports:ident| $body:expr, else $otherwise:expr) => {
         $crate::queue::with_lossless! {
-            @of [DropTail Ecn Red] $queue, $acks, |$ports| $body, else $otherwise
+            @of [DropTail Ecn Red Telemetry] $queue, $acks, |$ports| $body, else $otherwise
         }
     };
     (@of [$($kind:ident)+] $queue:expr, $acks:expr, |$ports:ident| $body:expr, else $otherwise:expr) => {
@@ -70,6 +70,10 @@ impl<B: Builder> Builder for Lossless<'_, B> {
         self.in_memory(outlet)
     }
 
+    fn host_port(&self, outlet: Outlet) -> Self::Port {
+        self.endless_port(outlet)
+    }
+
     fn in_memory(&self, outlet: Outlet) -> Self::Port {
         self.around(self.inside.in_memory(outlet))
     }
@@ -116,16 +120,21 @@ impl<D: Queue> Queue for LosslessPort<D> {
         arena: &mut PacketArena,
         drop: impl FnMut(PacketId, &mut PacketArena),
     ) -> Option<PacketId> {
-        match self.control.is_empty() {
-            true => self.data.dequeue(now, arena, drop),
-            false => Some(self.control.pop(arena)),
+        if self.control.is_empty() {
+            return self.data.dequeue(now, arena, drop);
         }
+        let id = self.control.pop(arena);
+        self.data.passed_by(arena.known(id).size);
+        Some(id)
     }
 
     #[inline]
     fn pass(&mut self, packet: &mut Packet) -> bool {
-        let is_data = self.acks.stops(packet);
-        !is_data || !self.is_stopped && self.data.pass(packet)
+        if self.acks.stops(packet) {
+            return !self.is_stopped && self.data.pass(packet);
+        }
+        self.data.passed_by(packet.size);
+        true
     }
 
     /// Whether nothing can be sent: of what is stopped nothing can.

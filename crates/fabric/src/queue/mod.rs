@@ -12,11 +12,13 @@ mod fifo;
 mod fifo_ahead;
 mod fq_codel;
 mod levels;
+mod line;
 mod lossless;
 mod pfabric;
 mod pie;
 mod python;
 mod red;
+mod telemetry;
 mod trim;
 mod trim_mark;
 mod turns;
@@ -29,11 +31,13 @@ pub use ecn::{Ecn, EcnPort};
 pub use fifo_ahead::{FifoAhead, FifoAheadPort};
 pub use fq_codel::{FqCoDel, FqCoDelPort};
 pub use levels::{Levels, LevelsPort};
+pub use line::LinePort;
 pub(crate) use lossless::{Lossless, check_lossless, with_lossless};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use pie::{DelayBy, Pie, PiePort};
 pub use python::{PythonPort, PythonQueue};
 pub use red::{Red, RedPort};
+pub use telemetry::{Telemetry, TelemetryPort};
 pub use trim::{Trim, TrimPort};
 pub use trim_mark::{TrimMark, TrimMarkPort};
 
@@ -144,6 +148,7 @@ queues! {
     DropTail(DropTail),
     Ecn(Ecn),
     Red(Red),
+    Telemetry(Telemetry),
     PFabric(PFabric),
     Trim(Trim),
     TrimMark(TrimMark),
@@ -170,6 +175,8 @@ pub struct Outlet {
     /// The round trip of a full packet between the hosts that are farthest apart, were all links as fast
     /// as this one.
     pub round_trip: Span,
+    /// The largest round trip of a full packet in the fabric while nothing waits.
+    pub base_round_trip: Span,
     /// Bytes of a full packet.
     pub full: u16,
 }
@@ -212,6 +219,11 @@ pub trait Buffered {
     /// An empty port with this buffer.
     fn with_room(&self, room: Capacity, outlet: Outlet) -> Self::Port;
 
+    /// See [`Builder::host_port`].
+    fn at_host(&self, outlet: Outlet) -> Self::Port {
+        self.with_room(self.room(), outlet)
+    }
+
     /// See [`Builder::endless_port`].
     fn endless(&self, outlet: Outlet) -> Self::Port {
         self.with_room(Capacity::endless(), outlet)
@@ -228,6 +240,10 @@ impl<B: Buffered> Builder for B {
 
     fn port(&self, outlet: Outlet) -> B::Port {
         self.with_room(self.room(), outlet)
+    }
+
+    fn host_port(&self, outlet: Outlet) -> B::Port {
+        self.at_host(outlet)
     }
 
     fn in_memory(&self, outlet: Outlet) -> B::Port {
@@ -342,6 +358,11 @@ pub trait Queue {
         unreachable!("no pause stops this port")
     }
 
+    /// Counts a packet of `size` bytes of another class, which the port sends past what this queue holds.
+    #[doc(hidden)]
+    #[inline]
+    fn passed_by(&mut self, _size: u16) {}
+
     /// Takes out the next packet of those that are stopped, to drop it.
     #[doc(hidden)]
     fn take_stopped(&mut self, _now: Time, _arena: &mut PacketArena) -> Option<PacketId> {
@@ -375,7 +396,15 @@ impl Outlet {
     fn alone(stream: Stream) -> Outlet {
         let link = LinkSpec { rate: sojourn_core::Rate::gbps(10), delay: Span::from_us(1) };
         let round_trip = Span::from_us(12);
-        Outlet { stream, link, share: 1.0, leads_to_host: false, round_trip, full: 1500 }
+        Outlet {
+            stream,
+            link,
+            share: 1.0,
+            leads_to_host: false,
+            round_trip,
+            base_round_trip: round_trip,
+            full: 1500,
+        }
     }
 }
 

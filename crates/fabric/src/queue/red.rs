@@ -1,11 +1,11 @@
 //! ECN marks with a probability that rises with the queue: RED on the queue as it is, as DCQCN wants it.
 
-use super::ecn::mark;
 use super::fifo::Fifo;
-use super::{BUFFER, Buffered, Capacity, Counting, Outlet, Queue, check_buffer};
-use crate::packet::{Packet, PacketArena, PacketId};
+use super::line::{LinePort, Rule, mark};
+use super::{BUFFER, Buffered, Capacity, Counting, Outlet, check_buffer};
+use crate::packet::Packet;
 use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Bytes, Light, Time, parameters};
+use sojourn_core::{Bytes, Light, parameters};
 
 parameters! {
     /// Drop-tail that marks an arriving packet with a probability: none up to `kmin` waiting bytes, this packet
@@ -46,9 +46,11 @@ impl Check for Red {
 }
 
 /// What a port keeps.
+pub type RedPort = LinePort<Ramp>;
+
+/// Marks a packet with a probability that rises with the bytes that wait.
 #[derive(Debug)]
-pub struct RedPort {
-    fifo: Fifo,
+pub struct Ramp {
     /// Waiting bytes above which a packet may be marked, and above which it is marked for certain.
     kmin: u32,
     kmax: u32,
@@ -65,27 +67,32 @@ impl Buffered for Red {
     }
 
     fn with_room(&self, room: Capacity, outlet: Outlet) -> RedPort {
-        let ramp = (self.kmax.0 - self.kmin.0).max(1) as f64;
-        RedPort {
-            fifo: Fifo::new(room),
-            kmin: self.kmin.0 as u32,
-            kmax: self.kmax.0 as u32,
-            slope: self.pmax * RANGE as f64 / ramp,
-            chance: Light::new(outlet.stream),
-        }
+        LinePort::new(Fifo::new(room), self.ramp(outlet))
     }
 
     /// A host marks nothing.
     fn endless(&self, outlet: Outlet) -> RedPort {
-        let port = self.with_room(Capacity::endless(), outlet);
-        RedPort { kmin: u32::MAX, kmax: u32::MAX, ..port }
+        let never = Ramp { kmin: u32::MAX, kmax: u32::MAX, ..self.ramp(outlet) };
+        LinePort::new(Fifo::new(Capacity::endless()), never)
+    }
+}
+
+impl Red {
+    fn ramp(&self, outlet: Outlet) -> Ramp {
+        let bytes = (self.kmax.0 - self.kmin.0).max(1) as f64;
+        Ramp {
+            kmin: self.kmin.0 as u32,
+            kmax: self.kmax.0 as u32,
+            slope: self.pmax * RANGE as f64 / bytes,
+            chance: Light::new(outlet.stream),
+        }
     }
 }
 
 /// Random numbers are below this.
 const RANGE: u64 = 1 << 32;
 
-impl RedPort {
+impl Ramp {
     /// Whether a packet is marked with which `bytes` wait.
     #[inline]
     fn marks(&mut self, bytes: u32) -> bool {
@@ -97,52 +104,12 @@ impl RedPort {
     }
 }
 
-impl Queue for RedPort {
+impl Rule for Ramp {
     #[inline]
-    fn enqueue(
-        &mut self,
-        _: Time,
-        _: Time,
-        id: PacketId,
-        arena: &mut PacketArena,
-        mut drop: impl FnMut(PacketId, &mut PacketArena),
-    ) {
-        if !self.fifo.push(id, arena) {
-            drop(id, arena);
-        } else if self.marks(self.fifo.bytes()) {
-            mark(arena.known_mut(id));
-        }
-    }
-
-    #[inline]
-    fn pass(&mut self, packet: &mut Packet) -> bool {
-        if self.marks(packet.size.into()) {
+    fn came(&mut self, packet: &mut Packet, waiting: u32) {
+        if self.marks(waiting) {
             mark(packet);
         }
-        true
-    }
-
-    #[inline]
-    fn dequeue(
-        &mut self,
-        _: Time,
-        arena: &mut PacketArena,
-        _: impl FnMut(PacketId, &mut PacketArena),
-    ) -> Option<PacketId> {
-        Some(self.fifo.pop(arena))
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.fifo.is_empty()
-    }
-
-    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
-        self.fifo.waiting(arena)
-    }
-
-    fn peak(&self) -> u64 {
-        self.fifo.peak()
     }
 }
 
@@ -156,9 +123,8 @@ mod tests {
     #[test]
     fn marks_rise_from_kmin_to_kmax() {
         let red = Red { kmin: Bytes(1_000), kmax: Bytes(5_000), pmax: 0.4, ..defaults() };
-        let mut port =
-            red.with_room(red.room(), Outlet::alone(Streams::new(1, 0).stream("ties", 0)));
-        let mut share = |bytes| (0..20_000).filter(|_| port.marks(bytes)).count() as f64 / 20_000.0;
+        let mut ramp = red.ramp(Outlet::alone(Streams::new(1, 0).stream("ties", 0)));
+        let mut share = |bytes| (0..20_000).filter(|_| ramp.marks(bytes)).count() as f64 / 20_000.0;
         assert_eq!([1_000, 5_001].map(&mut share), [0.0, 1.0]);
         for (bytes, expected) in [(2_000, 0.1), (3_000, 0.2), (5_000, 0.4)] {
             let marked = share(bytes);

@@ -1,8 +1,8 @@
 //! Ultra Ethernet's port: headers first, payloads trimmed where they do not fit, and marks by what is
 //! left behind (as in uet-htsim).
 
-use super::ecn::mark;
 use super::fifo::Fifo;
+use super::line::mark;
 use super::{Builder, Capacity, Counting, Outlet, Queue, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId, TRIMMED_AT_LAST};
 use sojourn_core::parameters::{Check, Refusal};

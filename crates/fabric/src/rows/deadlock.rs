@@ -1,7 +1,7 @@
 //! A deadlock by pauses, in words: why a run did not finish.
 
 use crate::engine::{Deadlock, Outcome};
-use crate::topology::{Link, Network};
+use crate::topology::Network;
 
 /// Switches of a circle, and victims, that are named; there may be hundreds.
 const MOST_NAMED: usize = 12;
@@ -12,8 +12,8 @@ pub(crate) fn deadlock(outcome: &Outcome, network: &Network) -> Option<String> {
     let circles: Vec<String> = circles.iter().map(|circle| words(circle, network)).collect();
     let behind = match victims.len() {
         0 => String::new(),
-        1 => format!("; behind them waits {}", senders(&victims, network)),
-        _ => format!("; behind them wait {}", senders(&victims, network)),
+        1 => format!(", and behind them waits {}", senders(&victims, network)),
+        _ => format!(", and behind them wait {}", senders(&victims, network)),
     };
     Some(format!(
         "deadlock: ports stop each other in a circle, {}{behind}. No packet there moves until a pause runs out or \
@@ -38,13 +38,8 @@ fn at(network: &Network, port: u32) -> String {
 
 /// What is stopped by ports in no circle.
 fn senders(victims: &[u32], network: &Network) -> String {
-    let name = |&port: &u32| {
-        let Link { from, .. } = network.links[network.far_end(port) as usize];
-        match (from as usize).checked_sub(network.hosts) {
-            Some(switch) => format!("switch {switch}"),
-            None => format!("host {from}"),
-        }
-    };
+    let sender = |port: u32| network.links[network.far_end(port) as usize].from;
+    let name = |&port: &u32| network.node_name(sender(port));
     let mut names: Vec<String> = victims.iter().take(MOST_NAMED).map(name).collect();
     if victims.len() > MOST_NAMED {
         names.push(format!("{} others", victims.len() - MOST_NAMED));

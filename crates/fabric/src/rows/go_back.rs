@@ -8,7 +8,7 @@ use crate::transport::{Tally, TransportKind};
 /// What is wrong with a scheme that goes back for each packet that was overtaken, in words, where flows had these
 /// `tallies`; none where no packet went again.
 pub(crate) fn go_back(scheme: &PacketScheme, tallies: &[Tally]) -> Option<String> {
-    let goes_back = matches!(scheme.transport, TransportKind::Roce(_));
+    let goes_back = matches!(scheme.transport, TransportKind::Roce(_) | TransportKind::Hpcc(_));
     let again: u64 = tallies.iter().map(|tally| u64::from(tally.retransmits)).sum();
     (goes_back && scheme.balance == Balance::Spray && again > 0).then(|| {
         format!(

@@ -7,6 +7,9 @@ use crate::workload::Role;
 use sojourn_core::{Column, Rows, Time};
 use std::collections::BTreeMap;
 
+/// The name of that table.
+pub(super) const AVERAGES: &str = "averages";
+
 /// A row for each long flow and time over which its goodput is averaged, by length of that time, start
 /// and flow; none without such flows.
 pub(super) fn averages(of: Played<'_>, outcome: &Outcome) -> Rows {

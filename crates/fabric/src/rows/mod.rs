@@ -5,14 +5,17 @@ mod go_back;
 mod long_flows;
 mod rank_columns;
 mod ranks;
+mod stopped;
 mod table;
 mod too_short;
+mod trace;
 mod vocabulary;
 mod without_route;
 
 pub(crate) use deadlock::deadlock;
 pub(crate) use go_back::go_back;
 pub(crate) use too_short::too_short;
+pub(crate) use trace::{OfFlow, TRACE, trace};
 pub(crate) use vocabulary::{
     BUSIEST_LINK, DEADLOCK, FAILED_ASSUMPTIONS, GOES_BACK, TOO_SHORT, VOCABULARY, WITHOUT_ROUTE,
     kinds_of,
@@ -27,7 +30,7 @@ use crate::topology::Network;
 use crate::workload::JobKind;
 use crate::workload::offered::queue;
 use sojourn_core::parameters::Value;
-use sojourn_core::{Column, Keep, Report, Rows, Span};
+use sojourn_core::{Column, Keep, Report, Rows, SERIES, Span};
 use std::slice;
 use table::{Row, Run, columns};
 
@@ -77,14 +80,19 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
     let (jobs, network) = (of.jobs, of.network);
     let run = Run { of, ideals, outcome };
     let played = run.rows().chain(ranks::rows(of, outcome));
-    let (rows, [series, averages], unfinished) = match keep {
+    let (rows, beside, unfinished) = match keep {
         Keep::Rows => {
             let table: Vec<Row> = played.collect();
             let unfinished = table.iter().filter(|row| row.is_open()).count();
-            let series = series(network, outcome);
-            (columns(&table, of), [series, long_flows::averages(of, outcome)], unfinished)
+            let beside = [
+                (SERIES, series(network, outcome)),
+                (long_flows::AVERAGES, long_flows::averages(of, outcome)),
+                (stopped::PAUSES, stopped::stopped(outcome, network)),
+            ];
+            let beside = beside.into_iter().filter(|(_, table)| !table.columns.is_empty());
+            (columns(&table, of), beside.collect(), unfinished)
         }
-        Keep::Totals => (Rows::default(), Default::default(), played.filter(Row::is_open).count()),
+        Keep::Totals => (Rows::default(), Vec::new(), played.filter(Row::is_open).count()),
     };
     let mut totals = totals(outcome, of, unfinished);
     totals.extend(queue(&jobs.offered, network));
@@ -98,7 +106,7 @@ pub(crate) fn report(keep: Keep, of: Played<'_>, ideals: &IdealTimes, outcome: &
         }
     }
     totals.push(("ideal".to_owned(), Value::Text(said)));
-    Report { rows, series, averages, totals }
+    Report { rows, beside, totals }
 }
 
 /// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the
@@ -200,7 +208,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
         .into_iter()
         .chain(lost)
         .chain(peaks.into_iter().flatten())
-        .chain(stopped(outcome, network.hosts))
+        .chain(pauses(outcome, network.hosts))
         .chain(probes.filter(|_| !tallies.is_empty()).map(|probes| ("probes", probes)))
         .chain(cnps.filter(|_| !tallies.is_empty()).map(|cnps| ("cnps", cnps)))
         .chain(script)
@@ -212,7 +220,7 @@ fn totals(outcome: &Outcome, of: Played<'_>, unfinished: usize) -> Vec<(String, 
 }
 
 /// What pauses did, to ports of so many `hosts` too; nothing without priority flow control.
-fn stopped(outcome: &Outcome, hosts: usize) -> Vec<(&'static str, u64)> {
+fn pauses(outcome: &Outcome, hosts: usize) -> Vec<(&'static str, u64)> {
     if outcome.pauses.is_empty() {
         return Vec::new();
     }

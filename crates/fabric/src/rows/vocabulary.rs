@@ -220,6 +220,7 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         ],
         offered: &[OFFERED],
         closed_loop: None,
+        failures: &[DEADLOCK],
     },
 };
 

@@ -1,14 +1,14 @@
-//! A graph from a file in TOML.
+//! A graph from a file.
 
 use super::{Graph, Listed};
 use sojourn_core::parameters;
-use sojourn_core::parameters::{Check, Parameters, Refusal, Table, Value};
+use sojourn_core::parameters::{Check, Parameters, Refusal};
 use sojourn_core::resource::FileName;
-use toml_edit::{Document, Item, TableLike};
+use sojourn_core::tree::{Fault, Malformed, Tree};
 
 parameters! {
-    /// Any graph, from a file in TOML: with the keys of `graph`, each on a line of its own or, for groups of hosts and
-    /// links, in `[[hosts]]` and `[[links]]`.
+    /// Any graph, from a file with the keys of `graph`: in TOML, with groups of hosts and links in `[[hosts]]` and
+    /// `[[links]]`, or in JSON, an object. A file that ends in `.topo` is a topology of htsim.
     pub struct FromFile: "file" {
         /// The file, seen from the study's own place.
         pub file: FileName,
@@ -22,21 +22,25 @@ impl Check for FromFile {
 }
 
 impl FromFile {
-    /// What is in the file.
+    /// What is in the file. An object of JSON begins with a brace, with which no TOML begins.
     fn listed(&self) -> Result<Listed, Refusal> {
         let text = self.file.text().map_err(|refusal| refusal.under("file"))?;
         let refused = |expected: String| self.file.refused(expected).under("file");
-        let toml = Document::parse(text.as_str()).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let line = text[..start.min(text.len())].matches('\n').count() + 1;
-            refused(format!("a graph in TOML, but in line {line}: {}", error.message()))
+        let (format, tree) = match text.trim_start().starts_with('{') {
+            true => ("JSON", Tree::of_json(&text)),
+            false => ("TOML", Tree::of_toml(&text)),
+        };
+        let tree = tree.map_err(|Malformed { line, fault }| {
+            refused(match fault {
+                Fault::Syntax(words) => format!("a graph in {format}, but in line {line}: {words}"),
+                Fault::TooLarge => format!("a graph, but in line {line} is a number of over 64 bits"),
+                Fault::NoSetting { path, given } => format!(
+                    "a graph, but in line {line} {} is {given}, expected a text, a number, a list or a table",
+                    shown(&path)
+                ),
+            })
         })?;
-        let table = table(toml.as_table()).map_err(|key| {
-            refused(format!(
-                "a graph, but {key} in it is neither a text, a number, a list nor a table"
-            ))
-        })?;
-        Listed::read_table(&table).map_err(|refusal| refused(in_words(&refusal)))
+        Listed::read_table(&tree.root).map_err(|refusal| refused(in_words(&refusal, &tree)))
     }
 
     /// Lays the links.
@@ -45,58 +49,36 @@ impl FromFile {
     }
 }
 
+/// A key as messages have it.
+fn shown(path: &[String]) -> String {
+    path.join(".").replace(".[", "[")
+}
+
 /// What is wrong in the file. The names that would have done are few enough to be listed, or many switches.
-fn in_words(refusal: &Refusal) -> String {
+fn in_words(refusal: &Refusal, tree: &Tree) -> String {
     const MOST_NAMES: usize = 12;
-    let path = refusal.path.join(".").replace(".[", "[");
+    let path = shown(&refusal.path);
+    let place = tree.line(&refusal.path).map(|line| format!("in line {line} ")).unwrap_or_default();
     let names = match refusal.names.len() {
         0 => String::new(),
         1..=MOST_NAMES => format!(": {}", refusal.names.join(", ")),
         many => format!(": one of {many}"),
     };
     match &refusal.given {
-        _ if refusal.unknown_key => format!("a graph, but {path} in it is no key{names}"),
+        _ if refusal.unknown_key => format!("a graph, but {place}{path} is no key{names}"),
         Some(given) => {
-            format!("a graph, but in it {path} is {given}, expected {}{names}", refusal.expected)
+            format!("a graph, but {place}{path} is {given}, expected {}{names}", refusal.expected)
         }
-        None => format!("a graph, but it lacks {path}, expected {}{names}", refusal.expected),
-    }
-}
-
-/// A table as settings; or the key of what is no setting.
-fn table(toml: &dyn TableLike) -> Result<Table, String> {
-    let mut table = Table::default();
-    for (key, item) in toml.iter() {
-        table.set(key, value(item).ok_or_else(|| key.to_owned())?);
-    }
-    Ok(table)
-}
-
-fn value(item: &Item) -> Option<Value> {
-    if let Some(inner) = item.as_table_like() {
-        return table(inner).ok().map(Value::Table);
-    }
-    if let Some(tables) = item.as_array_of_tables() {
-        let tables: Option<Vec<Value>> =
-            tables.iter().map(|inner| table(inner).ok().map(Value::Table)).collect();
-        return tables.map(Value::List);
-    }
-    match item.as_value()? {
-        toml_edit::Value::String(text) => Some(Value::Text(text.value().clone())),
-        toml_edit::Value::Integer(number) => Some(Value::Int(*number.value())),
-        toml_edit::Value::Float(number) => Some(Value::Float(*number.value())),
-        toml_edit::Value::Boolean(truth) => Some(Value::Bool(*truth.value())),
-        toml_edit::Value::Array(array) => {
-            let items = array.iter().map(|item| value(&Item::Value(item.clone())));
-            items.collect::<Option<_>>().map(Value::List)
+        None => {
+            format!("a graph, but {place}{path} is missing, expected {}{names}", refusal.expected)
         }
-        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_core::parameters::{Table, Value};
     use sojourn_core::resource::Resource;
 
     fn read(text: &str) -> Result<FromFile, Refusal> {
@@ -147,24 +129,71 @@ delay = \"5us\"
             (
                 "to = \"right\"",
                 "to = \"rigth\"",
-                "a graph, but in it links[0].to is \"rigth\", expected the name of a switch: left, right",
+                "a graph, but in line 16 links[0].to is \"rigth\", expected the name of a switch: left, right",
             ),
             (
                 "count = 3",
                 "cuont = 3",
-                "a graph, but hosts[0].cuont in it is no key: switch, count, rate, delay",
+                "a graph, but in line 8 hosts[0].cuont is no key: switch, count, rate, delay",
             ),
             (
                 "count = 2",
                 "count = 0",
-                "a graph, but in it links[0].count is 0, expected a whole number from 1 to 255",
+                "a graph, but in line 17 links[0].count is 0, expected a whole number from 1 to 255",
             ),
-            ("from = \"left\"\n", "", "a graph, but it lacks links[0].from, expected "),
-            ("rate = \"100Gbps\"", "rate = 2026-11-29", "a graph, but rate in it is neither"),
+            (
+                "from = \"left\"\n",
+                "",
+                "a graph, but in line 14 links[0].from is missing, expected ",
+            ),
+            (
+                "rate = \"100Gbps\"",
+                "rate = 2026-11-29",
+                "a graph, but in line 3 rate is 2026-11-29, expected a text",
+            ),
+            (
+                "count = 3",
+                "count = 99999999999999999999",
+                "a graph, but in line 8 is a number of over 64",
+            ),
+            (
+                "[[links]]",
+                "[[other]]",
+                "a graph, but in line 14 other is no key: switches, hosts, links, rate, delay",
+            ),
         ];
         for (from, to, expected) in wrong {
             let refusal = read(&PAIR.replace(from, to)).expect_err(to);
             assert_eq!(refusal.path, ["file"]);
+            assert!(refusal.expected.starts_with(expected), "{:?}", refusal.expected);
+        }
+    }
+
+    const JSON: &str = r#"{
+    "switches": ["left", "right"], "rate": "100Gbps", "delay": "1us",
+    "hosts": [{"switch": "left", "count": 3}, {"switch": "right", "rate": "400Gbps"}],
+    "links": [
+        {"from": "left", "to": "right",
+         "count": 2, "delay": "5us"}]
+}"#;
+
+    #[test]
+    fn json_says_the_same() {
+        let graph = |text| read(text).expect("a graph").listed().expect("a graph");
+        assert_eq!(graph(JSON), graph(PAIR));
+        let wrong = [
+            (
+                "\"to\": \"right\"",
+                "\"to\": \"rihgt\"",
+                "a graph, but in line 5 links[0].to is \"rihgt\"",
+            ),
+            ("\"count\": 2", "\"count\": 0", "a graph, but in line 6 links[0].count is 0"),
+            ("\"count\": 2", "\"count\" 2", "a graph in JSON, but in line 6: "),
+            ("\"count\": 2", "\"count\": null", "a graph, but in line 6 links[0].count is null"),
+            ("\"1us\"", "\"1\"", "a graph, but in line 2 delay is \"1\""),
+        ];
+        for (from, to, expected) in wrong {
+            let refusal = read(&JSON.replace(from, to)).expect_err(to);
             assert!(refusal.expected.starts_with(expected), "{:?}", refusal.expected);
         }
     }

@@ -4,6 +4,7 @@ use super::{Graph, LinkSpec};
 use crate::packet::{MAX_HOSTS, MAX_PORTS, MAX_WAYS};
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Rate, Span, nested, parameters};
+use std::collections::BTreeMap;
 
 parameters! {
     /// Any graph: switches by name, the hosts on each, and the links between them. Packets take the paths with
@@ -60,20 +61,27 @@ impl Check for Cable {}
 
 impl Check for Listed {
     fn check(&self) -> Result<(), Refusal> {
-        for (place, name) in self.switches.iter().enumerate() {
-            if self.switches[..place].contains(name) {
-                return Err(refused(name, "another name: there is such a switch", "switches"));
-            }
+        let numbers = self.numbers();
+        if numbers.len() < self.switches.len() {
+            let again = |&(place, name): &(usize, &String)| numbers[name.as_str()] != place;
+            let (_, name) = self.switches.iter().enumerate().find(again).expect("one again");
+            return Err(refused(name, "another name: there is such a switch", "switches"));
         }
+        let known = |name: &String| match numbers.contains_key(name.as_str()) {
+            true => Ok(()),
+            false => {
+                let names = self.switches.iter().map(String::as_str).collect();
+                Err(Refusal::name(&Value::Text(name.clone()), "switch", names))
+            }
+        };
         for (place, group) in self.hosts.iter().enumerate() {
-            let known = self.known(&group.switch).map_err(|refusal| refusal.under("switch"));
+            let known = known(&group.switch).map_err(|refusal| refusal.under("switch"));
             known.map_err(|refusal| refusal.among(place).under("hosts"))?;
         }
         for (place, cable) in self.links.iter().enumerate() {
             let ends = [("from", &cable.from), ("to", &cable.to)];
-            let mut known = ends.iter().try_for_each(|(key, name)| {
-                self.known(name).map(drop).map_err(|refusal| refusal.under(key))
-            });
+            let mut known =
+                ends.iter().try_for_each(|(key, name)| known(name).map_err(|own| own.under(key)));
             if cable.from == cable.to {
                 known = Err(refused(&cable.to, "another switch than the link comes from", "to"));
             }
@@ -84,38 +92,34 @@ impl Check for Listed {
             let expected = format!("2 to {MAX_HOSTS} in all");
             return Err(refused(&format!("{hosts} hosts"), &expected, "hosts"));
         }
-        self.check_ports()?;
-        self.check_islands()
+        self.check_ports(&numbers)?;
+        self.check_islands(&numbers)
     }
 }
+
+/// The number of each switch, by its name.
+type Numbers<'a> = BTreeMap<&'a str, usize>;
 
 fn refused(given: &str, expected: &str, key: &str) -> Refusal {
     Refusal::value(&Value::Text(given.to_owned()), expected).under(key)
 }
 
 impl Listed {
-    /// The number of a switch.
-    fn known(&self, name: &String) -> Result<usize, Refusal> {
-        let place = self.switches.iter().position(|switch| switch == name);
-        place.ok_or_else(|| {
-            let names = self.switches.iter().map(String::as_str).collect();
-            Refusal::name(&Value::Text(name.clone()), "switch", names)
-        })
-    }
-
-    fn number(&self, name: &String) -> usize {
-        self.known(name).expect("it was checked")
+    fn numbers(&self) -> Numbers<'_> {
+        // Of two switches of one name the first has it.
+        let names = self.switches.iter().enumerate().rev();
+        names.map(|(number, name)| (name.as_str(), number)).collect()
     }
 
     /// Refuses a switch with more links than it can have.
-    fn check_ports(&self) -> Result<(), Refusal> {
+    fn check_ports(&self, numbers: &Numbers<'_>) -> Result<(), Refusal> {
         let (mut hosts, mut cables) =
             (vec![0u64; self.switches.len()], vec![0u64; self.switches.len()]);
         for group in &self.hosts {
-            hosts[self.number(&group.switch)] += u64::from(group.count);
+            hosts[numbers[&*group.switch]] += u64::from(group.count);
         }
         for Cable { from, to, count, .. } in &self.links {
-            [from, to].iter().for_each(|end| cables[self.number(end)] += u64::from(*count));
+            [from, to].iter().for_each(|end| cables[numbers[end.as_str()]] += u64::from(*count));
         }
         for (name, (hosts, cables)) in self.switches.iter().zip(hosts.into_iter().zip(cables)) {
             if cables > MAX_WAYS as u64 {
@@ -135,10 +139,10 @@ impl Listed {
     }
 
     /// Refuses switches that no path connects with the first one.
-    fn check_islands(&self) -> Result<(), Refusal> {
+    fn check_islands(&self, numbers: &Numbers<'_>) -> Result<(), Refusal> {
         let mut next = vec![Vec::new(); self.switches.len()];
         for cable in &self.links {
-            let (from, to) = (self.number(&cable.from), self.number(&cable.to));
+            let (from, to) = (numbers[&*cable.from], numbers[&*cable.to]);
             next[from].push(to);
             next[to].push(from);
         }
@@ -161,19 +165,19 @@ impl Listed {
 
     /// Lays the links.
     pub fn graph(&self) -> Graph {
-        let mut graph = Graph::new(self.switches.len());
+        let (numbers, mut graph) = (self.numbers(), Graph::new(self.switches.len()));
         let link = |rate: Option<Rate>, delay: Option<Span>| LinkSpec {
             rate: rate.unwrap_or(self.rate),
             delay: delay.unwrap_or(self.delay),
         };
         for group in &self.hosts {
             for _ in 0..group.count {
-                graph.host(self.number(&group.switch), link(group.rate, group.delay));
+                graph.host(numbers[&*group.switch], link(group.rate, group.delay));
             }
         }
         for cable in &self.links {
             for _ in 0..cable.count {
-                let ends = (self.number(&cable.from), self.number(&cable.to));
+                let ends = (numbers[&*cable.from], numbers[&*cable.to]);
                 graph.cable(ends.0, ends.1, link(cable.rate, cable.delay));
             }
         }

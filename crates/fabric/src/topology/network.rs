@@ -102,9 +102,17 @@ pub(crate) struct Reach {
     pub(crate) delay: Span,
     /// Its links.
     pub(crate) hops: u32,
+    /// The time that they take for a byte, all together.
+    pub(crate) byte: Span,
 }
 
 impl Reach {
+    /// The round trip over it of a packet of `out` bytes and one of `back` bytes while nothing waits: the largest
+    /// base round trip of the fabric.
+    pub(crate) fn base_round_trip(self, out: u64, back: u64) -> Span {
+        self.delay * 2 + self.byte * (out + back)
+    }
+
     /// The round trip over it of a packet of `out` bytes and one of `back` bytes, on links of one `rate`.
     pub(crate) fn round_trip(self, rate: Rate, out: u64, back: u64) -> Span {
         self.delay * 2 + (rate.span(out) + rate.span(back)) * u64::from(self.hops)
@@ -238,6 +246,14 @@ impl Network {
         carried.into_iter().filter(|&up| up > 0.0).map(|up| sent / up).fold(1.0, f64::max)
     }
 
+    /// What messages and tables call the node with that number among all nodes.
+    pub(crate) fn node_name(&self, node: u32) -> String {
+        match self.switch_at(node) {
+            Some(switch) => format!("switch {switch}"),
+            None => format!("host {node}"),
+        }
+    }
+
     /// The switch with the number `node` among all nodes, if it is one.
     fn switch_at(&self, node: u32) -> Option<usize> {
         (node as usize).checked_sub(self.hosts)
@@ -260,7 +276,8 @@ impl Network {
             let way = |&other: &usize| {
                 let path = self.path(host, other);
                 let delay = path.iter().map(|hop| hop.link.delay).sum();
-                (Reach { delay, hops: path.len() as u32 }, other)
+                let byte = path.iter().map(|hop| hop.link.rate.span(1)).sum();
+                (Reach { delay, hops: path.len() as u32, byte }, other)
             };
             others.map(way).max()
         };
@@ -270,9 +287,14 @@ impl Network {
 
     /// The way between the hosts of the only rack.
     fn within_a_rack(&self) -> Reach {
-        let mut delays: Vec<Span> = self.links[..self.hosts].iter().map(|l| l.spec.delay).collect();
-        delays.sort_unstable();
-        Reach { delay: delays.iter().rev().take(2).copied().sum(), hops: 2 }
+        let two_longest = |of: fn(&Link) -> Span| {
+            let mut spans: Vec<Span> = self.links[..self.hosts].iter().map(of).collect();
+            spans.sort_unstable();
+            spans.iter().rev().take(2).copied().sum()
+        };
+        let (delay, byte) =
+            (two_longest(|link| link.spec.delay), two_longest(|link| link.spec.rate.span(1)));
+        Reach { delay, hops: 2, byte }
     }
 
     /// The ports by which a packet for host `to` may leave `switch`, at least one.

@@ -13,6 +13,7 @@ mod priority;
 mod roce;
 mod scoreboard;
 mod tcp;
+mod traced;
 mod uet;
 
 pub use ndp::{Ndp, NdpRunning};
@@ -20,13 +21,15 @@ pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
 pub use roce::{
-    Dcqcn, DcqcnVendor, LineSpeed, RateControl, Recovery, Roce, RoceRunning, TargetRate,
+    Dcqcn, DcqcnVendor, Hpcc, HpccRunning, LineSpeed, RateControl, Recovery, Roce, RoceRunning,
+    TargetRate,
 };
 pub use tcp::{
     Acked, Bbr, CongestionControl, Cubic, Dctcp, Delivery, FastRetransmit, LineRate, LinuxRecovery,
     MinTcp, NewReno, PythonControl, PythonTransport, RackRules, Rules, Swift, TcpOptions,
     TimeOutRule, Timer, Window, WindowLimits, Windowed, cube_root,
 };
+pub use traced::{Happening, Seen, Speed, Traced};
 pub use uet::{
     Bitmap, Control, Exchange, LastHopTrims, Mixed, Oblivious, Reps, Spraying, TimedOut, Uet,
     UetRunning, Untimed,
@@ -54,6 +57,8 @@ macro_rules! transports {
         pub enum Running {
             $(#[doc = concat!("See [`", stringify!($params), "`].")]
             $variant(<$params as TransportParameters>::Running),)+
+            /// Any of these, which watches a flow.
+            Traced(Box<Traced>),
         }
 
         impl Running {
@@ -86,42 +91,87 @@ macro_rules! transports {
         impl Transport for Running {
             #[inline]
             fn start(&mut self, flow: u32, outbox: &mut Outbox) {
-                match self { $(Running::$variant(running) => running.start(flow, outbox),)+ }
+                match self {
+                    $(Running::$variant(running) => running.start(flow, outbox),)+
+                    Running::Traced(traced) => traced.start(flow, outbox),
+                }
             }
             fn extend(&mut self, flow: u32, end: u32, outbox: &mut Outbox) {
-                match self { $(Running::$variant(running) => running.extend(flow, end, outbox),)+ }
+                match self {
+                    $(Running::$variant(running) => running.extend(flow, end, outbox),)+
+                    Running::Traced(traced) => traced.extend(flow, end, outbox),
+                }
             }
             fn first_missing(&self, flow: u32) -> u32 {
-                match self { $(Running::$variant(running) => running.first_missing(flow),)+ }
+                match self {
+                    $(Running::$variant(running) => running.first_missing(flow),)+
+                    Running::Traced(traced) => traced.inner().first_missing(flow),
+                }
             }
             #[inline]
             fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
-                match self { $(Running::$variant(running) => running.receive(packet, outbox),)+ }
+                match self {
+                    $(Running::$variant(running) => running.receive(packet, outbox),)+
+                    Running::Traced(traced) => traced.receive(packet, outbox),
+                }
             }
             #[inline]
             fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
-                match self { $(Running::$variant(running) => running.wake(wake, outbox),)+ }
+                match self {
+                    $(Running::$variant(running) => running.wake(wake, outbox),)+
+                    Running::Traced(traced) => traced.wake(wake, outbox),
+                }
             }
             fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
-                match self { $(Running::$variant(running) => running.resume(flow, outbox),)+ }
+                match self {
+                    $(Running::$variant(running) => running.resume(flow, outbox),)+
+                    Running::Traced(traced) => traced.resume(flow, outbox),
+                }
             }
             fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
-                match self { $(Running::$variant(running) => running.urgency(flow, now),)+ }
+                match self {
+                    $(Running::$variant(running) => running.urgency(flow, now),)+
+                    Running::Traced(traced) => traced.inner().urgency(flow, now),
+                }
             }
             fn asked(&self) -> Asked {
-                match self { $(Running::$variant(running) => running.asked(),)+ }
+                match self {
+                    $(Running::$variant(running) => running.asked(),)+
+                    Running::Traced(traced) => traced.inner().asked(),
+                }
             }
             fn tally(&self, flow: u32) -> Tally {
-                match self { $(Running::$variant(running) => running.tally(flow),)+ }
+                match self {
+                    $(Running::$variant(running) => running.tally(flow),)+
+                    Running::Traced(traced) => traced.inner().tally(flow),
+                }
             }
             fn begin_watch(&mut self, flow: u32) {
-                match self { $(Running::$variant(running) => running.begin_watch(flow),)+ }
+                match self {
+                    $(Running::$variant(running) => running.begin_watch(flow),)+
+                    Running::Traced(traced) => traced.begin_watch(flow),
+                }
             }
             fn received(&self, flow: u32) -> u64 {
-                match self { $(Running::$variant(running) => running.received(flow),)+ }
+                match self {
+                    $(Running::$variant(running) => running.received(flow),)+
+                    Running::Traced(traced) => traced.inner().received(flow),
+                }
             }
             fn failure(&self) -> Option<&CodeFailed> {
-                match self { $(Running::$variant(running) => running.failure(),)+ }
+                match self {
+                    $(Running::$variant(running) => running.failure(),)+
+                    Running::Traced(traced) => traced.failure(),
+                }
+            }
+            fn speed(&self, flow: u32, now: Time) -> Speed {
+                match self {
+                    $(Running::$variant(running) => running.speed(flow, now),)+
+                    Running::Traced(traced) => traced.inner().speed(flow, now),
+                }
+            }
+            fn take_seen(&mut self) -> Vec<Seen> {
+                match self { Running::Traced(traced) => traced.take_seen(), _ => Vec::new() }
             }
         }
     };
@@ -138,6 +188,7 @@ transports! {
     Bbr(Bbr),
     Uet(Uet),
     Roce(Roce),
+    Hpcc(Hpcc),
     Python(PythonTransport),
 }
 
@@ -478,6 +529,16 @@ pub trait Transport {
 
     /// Bytes of one flow that its receiver has, each counted once.
     fn received(&self, flow: u32) -> u64;
+
+    /// How fast one flow sends at `now`.
+    fn speed(&self, _flow: u32, _now: Time) -> Speed {
+        Speed::default()
+    }
+
+    /// What was seen of the flow that is watched packet by packet, if one is.
+    fn take_seen(&mut self) -> Vec<Seen> {
+        Vec::new()
+    }
 
     /// Why it cannot go on, where it runs code that came with the study.
     fn failure(&self) -> Option<&CodeFailed> {

@@ -32,6 +32,7 @@ pub(crate) struct Lab {
     pub(crate) completion: Completion,
     pub(crate) drain: Span,
     pub(crate) sample: Option<Span>,
+    pub(crate) trace: Option<u32>,
     pub(crate) failure: Vec<Failure>,
     pub(crate) message_rows: bool,
     pub(crate) streams: Streams,
@@ -50,6 +51,7 @@ impl Lab {
             completion: Completion::Sender,
             drain: Span::from_s(1000),
             sample: None,
+            trace: None,
             failure: Vec::new(),
             message_rows: false,
             streams: Streams::new(1, 0),
@@ -73,6 +75,7 @@ impl Lab {
             completion: self.completion,
             drain: self.drain,
             sample: self.sample,
+            trace: self.trace,
         }
     }
 
@@ -93,6 +96,8 @@ pub(crate) struct Run {
     pub(crate) rows: Rows,
     pub(crate) series: Rows,
     pub(crate) averages: Rows,
+    pub(crate) pauses: Rows,
+    pub(crate) trace: Rows,
     figures: Vec<(String, Value)>,
 }
 
@@ -111,8 +116,14 @@ impl Run {
 
     fn by(ready: &Ready, execution: Execution<'_>) -> Run {
         let report = ready.run(execution).expect("not cancelled");
-        let Report { rows, series, averages, totals: figures } = report;
-        Run { rows, series, averages, figures }
+        let Report { rows, beside, totals: figures } = report;
+        let table = |name| {
+            let own = beside.iter().find(|(table, _)| *table == name);
+            own.map_or_else(Rows::default, |(_, rows)| rows.clone())
+        };
+        let [series, averages, pauses, trace] =
+            ["series", "averages", "pauses", "trace"].map(table);
+        Run { rows, series, averages, pauses, trace, figures }
     }
 
     /// Sojourn times in picoseconds; every flow has to be done.

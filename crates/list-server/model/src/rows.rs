@@ -5,7 +5,9 @@ use crate::recorder::{DeliveryRecorder, SHARES};
 use crate::series::Series;
 use crate::world::World;
 use sojourn_core::parameters::Value;
-use sojourn_core::{Column, Doubts, Job, JobKind, Metric, Report, Rows, Span, Time, Vocabulary};
+use sojourn_core::{
+    Column, Doubts, Job, JobKind, Metric, Report, Rows, SERIES, Span, Time, Vocabulary,
+};
 use sojourn_mail_engine::Outcome;
 
 /// What the rows' `ideal_ps` is, for people.
@@ -55,8 +57,8 @@ pub(super) fn report(world: &World<Met, DeliveryRecorder>, warmup: u32) -> Repor
     } else {
         rows(recorder, warmup as usize)
     };
-    let series = recorder.series.as_ref().map(Series::rows).unwrap_or_default();
-    Report { rows, totals: totals(world), series, averages: Rows::default() }
+    let series = recorder.series.as_ref().map(Series::rows).map(|rows| (SERIES, rows));
+    Report { rows, totals: totals(world), beside: series.into_iter().collect() }
 }
 
 fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {

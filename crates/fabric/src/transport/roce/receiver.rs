@@ -1,7 +1,7 @@
 //! The receiving end: packets in order, and what is told of others and of marks.
 
-use super::rate::Rules;
-use super::{CNP, NACK, Roce};
+use super::control::Control;
+use super::{CNP, NACK};
 use crate::packet::{CE, Kind, Packet};
 use crate::transport::{End, Outbox, Setup};
 use sojourn_core::{Span, Time};
@@ -29,18 +29,18 @@ impl Receiver {
     pub(super) fn data(
         &mut self,
         packet: &Packet,
-        (roce, rules): (&Roce, Option<&Rules>),
+        control: &impl Control,
         setup: &Setup,
         outbox: &mut Outbox,
     ) {
         let flow = packet.flow;
         if packet.marks & CE != 0
-            && let Some(rules) = rules
+            && let Some(notices) = control.notices()
         {
-            self.notify(flow, rules, setup, outbox);
+            self.notify(flow, notices, setup, outbox);
         }
         if packet.sequence > self.next {
-            self.refuse(flow, roce.nack_interval, setup, outbox);
+            self.refuse(flow, control.nack_interval(), setup, outbox);
             return;
         }
         if packet.sequence == self.next {
@@ -49,17 +49,25 @@ impl Receiver {
                 outbox.over(flow, End::Receiver);
             }
         }
-        outbox.packets.push(setup.answer(Kind::ACK, flow, self.next));
+        let mut ack = setup.answer(Kind::ACK, flow, self.next);
+        control.answers(packet, &mut ack);
+        outbox.packets.push(ack);
     }
 
     /// Tells the sender of a marked packet, unless it did so a short time ago.
-    fn notify(&mut self, flow: u32, rules: &Rules, setup: &Setup, outbox: &mut Outbox) {
+    fn notify(
+        &mut self,
+        flow: u32,
+        (interval, delay): (Span, Span),
+        setup: &Setup,
+        outbox: &mut Outbox,
+    ) {
         let now = outbox.now;
-        if self.notified.is_some_and(|last| now - last < rules.cnp_interval) {
+        if self.notified.is_some_and(|last| now - last < interval) {
             return;
         }
         self.notified = Some(now);
-        match rules.cnp_delay {
+        match delay {
             Span::ZERO => outbox.packets.push(setup.answer(CNP, flow, 0)),
             delay => outbox.wake(now + delay, flow, End::Receiver),
         }

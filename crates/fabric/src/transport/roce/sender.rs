@@ -1,23 +1,22 @@
 //! The sending end: which packet goes next, and when.
 
-use super::Roce;
-use super::rate::{Limiter, Rules};
+use super::control::Control;
 use crate::packet::{ECT, Packet};
 use crate::transport::{End, Outbox, Setup, Tally};
 use sojourn_core::{Rate, Span, Time};
 
 /// The sending end of one flow.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sender {
+#[derive(Clone, Debug)]
+pub(super) struct Sender<O> {
     /// The first packet that is not known to have arrived, the one that is sent next, the first that was never
     /// sent, and one past the last of the flow.
     first: u32,
     next: u32,
     fresh: u32,
     end: u32,
-    /// Its rate, once it has heard of congestion.
-    limiter: Option<Limiter>,
-    /// When the next packet may go by that rate.
+    /// What the rules for its speed keep of it.
+    pub(super) own: O,
+    /// When the next packet may go by these.
     ready: Time,
     /// Whether it waits for its host's link.
     held: bool,
@@ -30,7 +29,25 @@ pub(super) struct Sender {
     tally: Tally,
 }
 
-impl Sender {
+impl<O> Sender<O> {
+    /// A flow that has sent nothing.
+    pub(super) fn new(own: O) -> Sender<O> {
+        Sender {
+            first: 0,
+            next: 0,
+            fresh: 0,
+            end: 0,
+            own,
+            ready: Time::ZERO,
+            held: false,
+            active: Time::ZERO,
+            pace: None,
+            timer: None,
+            cnps: 0,
+            tally: Tally::default(),
+        }
+    }
+
     /// Resends, time-outs and progress so far; CNPs where there are any.
     pub(super) fn tally(&self, has_cnps: bool) -> Tally {
         Tally { acknowledged: self.first, cnps: has_cnps.then_some(self.cnps), ..self.tally }
@@ -40,35 +57,29 @@ impl Sender {
     pub(super) fn begin_watch(&mut self) {
         self.tally.longest_timeout = Span::ZERO;
     }
-
-    /// Alpha and the rate at `now`.
-    pub(super) fn state(&self, rules: &Rules, now: Time) -> Option<(f64, f64)> {
-        let mut limiter = self.limiter.clone()?;
-        limiter.advance(rules, now);
-        Some(limiter.state())
-    }
 }
 
 /// One sender with all it needs to act at one time.
-pub(super) struct Acting<'a> {
-    pub(super) sender: &'a mut Sender,
+pub(super) struct Acting<'a, C: Control> {
+    pub(super) sender: &'a mut Sender<C::Own>,
     pub(super) flow: u32,
-    pub(super) roce: &'a Roce,
-    pub(super) rules: Option<&'a Rules>,
+    pub(super) control: &'a C,
     pub(super) setup: &'a Setup,
     pub(super) outbox: &'a mut Outbox,
 }
 
-impl Acting<'_> {
+impl<C: Control> Acting<'_, C> {
     /// Goes on to packet `end`.
     pub(super) fn extend(&mut self, end: u32) {
         self.sender.end = end;
         self.send_what_may_go();
     }
 
-    /// All packets before `next` have arrived.
+    /// An ACK has come: all packets before the one that it names have arrived.
     #[inline]
-    pub(super) fn acknowledged(&mut self, next: u32) {
+    pub(super) fn acknowledged(&mut self, ack: &Packet) {
+        let next = ack.sequence;
+        self.control.acknowledged(&mut self.sender.own, ack, self.sender.next);
         if next <= self.sender.first {
             return;
         }
@@ -102,12 +113,8 @@ impl Acting<'_> {
 
     /// A CNP has come.
     pub(super) fn notified(&mut self) {
-        let Some(rules) = self.rules else { return };
-        let line = self.line();
-        let sender = &mut *self.sender;
-        sender.cnps += 1;
-        let limiter = sender.limiter.get_or_insert_with(|| Limiter::new(line));
-        limiter.notified(rules, self.outbox.now);
+        self.sender.cnps += 1;
+        self.control.notified(&mut self.sender.own, self.outbox.now);
     }
 
     /// Goes on as the host's link is free.
@@ -131,8 +138,8 @@ impl Acting<'_> {
     /// Goes back if nothing was acknowledged for too long, and sets the timer for what is under way.
     fn look_at_timer(&mut self) {
         let (sender, now) = (&mut *self.sender, self.outbox.now);
-        if sender.first < sender.next && sender.active + self.roce.rto <= now {
-            sender.tally.timed_out(self.roce.rto);
+        if sender.first < sender.next && sender.active + self.control.rto() <= now {
+            sender.tally.timed_out(self.control.rto());
             sender.next = sender.first;
             self.send_what_may_go();
         }
@@ -143,7 +150,7 @@ impl Acting<'_> {
     fn set_timer(&mut self) {
         let sender = &mut *self.sender;
         if sender.timer.is_none() && sender.first < sender.next {
-            let at = sender.active + self.roce.rto;
+            let at = sender.active + self.control.rto();
             sender.timer = Some(at);
             self.outbox.wake(at, self.flow, End::Sender);
         }
@@ -176,9 +183,7 @@ impl Acting<'_> {
     #[inline]
     fn has_packet(&self) -> bool {
         let sender = &*self.sender;
-        let payload = self.setup.packets.payload.0;
-        let allows = |window: u64| u64::from(sender.next - sender.first) * payload < window;
-        sender.next < sender.end && self.roce.window.is_none_or(|window| allows(window.0))
+        sender.next < sender.end && self.control.allows(&sender.own, sender.next - sender.first)
     }
 
     /// Sends the next packet.
@@ -190,11 +195,9 @@ impl Acting<'_> {
         let line = self.line();
         let sender = &mut *self.sender;
         let sequence = sender.next;
-        let data = self.setup.data(self.flow, sequence, sender.first, now);
-        let gap = match (&mut sender.limiter, self.rules) {
-            (Some(limiter), Some(rules)) => limiter.gap(rules, now, data.size),
-            _ => None,
-        };
+        let mut data = self.setup.data(self.flow, sequence, sender.first, now);
+        self.control.leaves(&mut data);
+        let gap = self.control.gap(&mut sender.own, now, data.size);
         let gap = gap.or(paces_itself.then(|| line.span(data.size.into())));
         sender.ready = now + gap.unwrap_or(Span::ZERO);
         if sender.first == sequence {

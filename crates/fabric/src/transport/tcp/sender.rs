@@ -12,7 +12,7 @@ use super::transmit::{Acting, Recovery, Sender};
 use super::{ECE, PROBE};
 use crate::packet::{ECT, Kind, Packet};
 use crate::transport::scoreboard::Scoreboard;
-use crate::transport::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
+use crate::transport::{End, Outbox, Priority, Setup, Speed, Tally, Transport, Wake};
 use sojourn_core::{CodeFailed, Span, Time};
 
 /// A member of the TCP family at work on all flows.
@@ -173,6 +173,11 @@ impl<C: CongestionControl> Transport for Windowed<C> {
                 self.receivers[wake.flow as usize].wake(wake, &self.setup, outbox);
             }
         }
+    }
+
+    fn speed(&self, flow: u32, _: Time) -> Speed {
+        let packets = self.senders[flow as usize].window.cwnd;
+        Speed { window: Some(packets * self.setup.packets.payload.0 as f64), rate: None }
     }
 
     fn resume(&mut self, flow: u32, outbox: &mut Outbox) {

@@ -13,7 +13,7 @@ mod spray;
 pub use spray::{Bitmap, Mixed, Oblivious, Reps, Spraying};
 
 use super::ledger::Ledger;
-use super::{Asked, End, Outbox, Setup, Tally, Transport, Wake, check_timer};
+use super::{Asked, End, Outbox, Setup, Speed, Tally, Transport, Wake, check_timer};
 use crate::flow::Flow;
 use crate::packet::{CE, Kind, Packet, TRANSPORT_MARKS, TRIMMED, TRIMMED_AT_LAST};
 use credit::{Account, Giver, Giving, QUANTUM, Seen, Throttle};
@@ -21,7 +21,7 @@ use nscc::Rules;
 use receiver::{Answer, Receiver};
 use sender::{Acting, Sender};
 use sojourn_core::parameters::{Check, Refusal, defaults};
-use sojourn_core::{Bytes, Light, Rate, Span, choices, parameters};
+use sojourn_core::{Bytes, Light, Rate, Span, Time, choices, parameters};
 
 parameters! {
     /// Ultra Ethernet's transport. NSCC keeps a window at the sender, by delays and marks; RCCC has
@@ -399,6 +399,10 @@ impl Transport for UetRunning {
         let mut acting = self.act(flow, outbox);
         acting.resume();
         acting.arm();
+    }
+
+    fn speed(&self, flow: u32, _: Time) -> Speed {
+        Speed { window: Some(self.senders[flow as usize].window.size as f64), rate: None }
     }
 
     fn tally(&self, flow: u32) -> Tally {
