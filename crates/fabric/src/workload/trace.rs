@@ -61,6 +61,10 @@ parameters! {
     pub struct Chakra: "chakra" {
         /// The files: that of rank 0 first.
         pub rank: Vec<RankFile>,
+        /// The ranks of each process group that traces name (`pg_name`): the JSON file that ASTRA-sim reads beside
+        /// them, such as `{"1": [0, 1, 2, 3]}`. Without it all calls are of all ranks, and traces with other groups are
+        /// refused.
+        pub groups: Option<FileName> = None,
         /// When a send ends.
         pub sends: Sends = Sends::HandedOver,
         /// Whether nodes also wait for their control dependencies, or for their data dependencies alone, as
@@ -173,14 +177,21 @@ impl Trace for Chakra {
             .zip(&bytes)
             .map(|(rank, bytes)| File { name: rank.file.name(), bytes })
             .collect();
+        let groups = self.groups.as_ref().map(|file| {
+            let bytes = octets(file)?;
+            let read = File { name: file.name(), bytes: &bytes };
+            let groups = chakra::groups(read, files.len() as u32);
+            groups.map_err(|why| file.refused(format!("a file of groups, but {why}")))
+        });
+        let groups = groups.transpose().map_err(|why| why.under("groups"))?;
         let options = chakra::Options {
+            groups: groups.unwrap_or_default(),
             control: match self.control {
                 true => chakra::Control::Waited,
                 false => chakra::Control::Ignored,
             },
             send_end: self.sends.into(),
             flops: self.peak.map(|tera| tera * 1e12),
-            ..chakra::Options::default()
         };
         chakra::read(&files, &options).map_err(|why| {
             let place = files.iter().position(|file| file.name == why.file).unwrap_or(0);

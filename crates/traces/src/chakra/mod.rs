@@ -24,6 +24,8 @@ use crate::{File, Place, SendEnd, TraceError};
 use node::Node;
 use protobuf::{Broken, Fields};
 use sojourn_core::Span;
+use sojourn_core::parameters::Value;
+use sojourn_core::tree::{Fault, Malformed, Tree};
 use sojourn_training::collective::{Collective, Operation};
 use sojourn_training::program::{
     Call, Event, Execution, Graph, GraphBuilder, Groups, NodeId, Op, Program, ProgramError,
@@ -60,6 +62,49 @@ const MEMORY: u8 = 2;
 
 /// The most bytes of a size, so that no rank's part of a group overflows.
 const MOST_BYTES: u64 = 1 << 50;
+
+/// The ranks of each process group, from the file that ASTRA-sim reads beside traces: a JSON object with a list of ranks
+/// for each name, such as `{"1": [0, 1, 2, 3]}`. Refuses ranks that none of `ranks` traces is of.
+pub fn groups(file: File, ranks: u32) -> Result<BTreeMap<String, Vec<u32>>, TraceError> {
+    let wrong = |place, why: String| TraceError::new(file.name, None, place, why);
+    let expected = "expected a list of ranks for each name of a group";
+    let text = std::str::from_utf8(file.bytes)
+        .map_err(|_| wrong(Place::File, format!("{expected}, as UTF-8")))?;
+    let tree = Tree::of_json(text).map_err(|Malformed { line, fault }| {
+        let why = match fault {
+            Fault::Syntax(words) => words,
+            Fault::TooLarge => "a number of over 64 bits".to_owned(),
+            Fault::NoSetting { given, .. } => given,
+        };
+        wrong(Place::Line(line), format!("{expected}: {why}"))
+    })?;
+    let mut groups = BTreeMap::new();
+    for (name, members) in tree.root.iter() {
+        let rank = |value: &Value| match value {
+            Value::Int(rank) => u32::try_from(*rank).ok(),
+            _ => None,
+        };
+        let members: Option<Vec<u32>> = match members {
+            Value::List(members) => members.iter().map(rank).collect(),
+            _ => None,
+        };
+        let line = tree.line(&[name.to_owned()]).unwrap_or(1);
+        let members = members.ok_or_else(|| wrong(Place::Line(line), expected.to_owned()))?;
+        groups.insert(name.to_owned(), members);
+    }
+    for (name, members) in &groups {
+        let why = match members.iter().find(|&&rank| rank >= ranks) {
+            Some(rank) => format!("rank {rank}, which is not one of {ranks} ranks"),
+            None if members.is_empty() => "no rank".to_owned(),
+            None if Groups::listed(ranks, vec![members.clone()]).is_err() => {
+                "a rank twice".to_owned()
+            }
+            None => continue,
+        };
+        return Err(wrong(Place::File, format!("the group {name:?} names {why}")));
+    }
+    Ok(groups)
+}
 
 /// The program of these files: the first is rank 0's, and so on.
 pub fn read(files: &[File], options: &Options) -> Result<Program, TraceError> {
@@ -202,7 +247,7 @@ impl Rank<'_> {
             COMPUTE if node.attributes.on_cpu => self.compute(node, CPU),
             COMPUTE => self.compute(node, 0),
             SEND => {
-                let own = node.attributes.from.is_none_or(|from| from == self.rank.into());
+                let own = node.attributes.from.is_none_or(|from| from == u64::from(self.rank));
                 if !own {
                     return Err(self.refused(node, "the send is from another rank (comm_src)"));
                 }

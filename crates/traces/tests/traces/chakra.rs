@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_core::Span;
-use sojourn_traces::chakra::{Control, Options, read};
+use sojourn_traces::chakra::{Control, Options, groups, read};
 use sojourn_traces::{File, SendEnd};
 use sojourn_training::collective::Operation;
 use sojourn_training::program::{At, Event, Op, Program};
@@ -290,5 +290,33 @@ proptest! {
         let length = files[1].len();
         files[1].truncate(end.index(length + 1));
         let _ = program(&files, &Options::default());
+    }
+}
+
+#[test]
+fn groups_are_lists_of_ranks_by_name() {
+    let read = |text: &str| {
+        let found = groups(File { name: "groups.json", bytes: text.as_bytes() }, 4);
+        found.map_err(|error| error.to_string())
+    };
+    let two = BTreeMap::from([("1".to_owned(), vec![0, 2]), ("tp".to_owned(), vec![3, 1])]);
+    assert_eq!(read("{\"1\": [0, 2], \"tp\": [3, 1]}"), Ok(two));
+    for (text, expected) in [
+        (
+            "{\"1\": [0, 4]}",
+            "groups.json: the group \"1\" names rank 4, which is not one of 4 ranks",
+        ),
+        ("{\"1\": [0, 0]}", "groups.json: the group \"1\" names a rank twice"),
+        ("{\"1\": []}", "groups.json: the group \"1\" names no rank"),
+        ("{\n\"1\": [0, -1]}", "groups.json:2: expected a list of ranks for each name of a group"),
+        ("[[0, 1]]", "groups.json:1: expected a list of ranks for each name of a group: "),
+        (
+            "",
+            "groups.json:1: expected a list of ranks for each name of a group: expected an object",
+        ),
+    ] {
+        let error = read(text).expect_err(text);
+        assert!(error.starts_with(expected), "{error}");
+        assert!(error.chars().all(|char| !char.is_control()), "{error}");
     }
 }
