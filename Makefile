@@ -8,11 +8,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 # Debian's packages of the programs that tests start, each skipped where its program is missing.
-<<<<<<< HEAD
-PROGRAMS := chromium fio iproute2 libmail-dkim-perl libns3-dev openmpi-bin openssl pflogsumm postfix swaks valgrind
-=======
-PROGRAMS := chromium fio iproute2 libmail-dkim-perl libns3-dev openssl pflogsumm postfix swaks tshark valgrind
->>>>>>> 3f6099ab (trace: one flow packet by packet, and who stopped whom (#72))
+PROGRAMS := chromium fio iproute2 libmail-dkim-perl libns3-dev openmpi-bin openssl pflogsumm postfix swaks tshark valgrind
 # The last release for the Node.js of Debian 12; npm installs it, where there is one.
 MAILAUTH := mailauth@4.12.0
 
