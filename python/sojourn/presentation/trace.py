@@ -84,7 +84,9 @@ def _speed(panel: Axes, found: Mapping[str, Values], event: Values) -> None:
     own = (event == "sent") | (event == "heard")
     window, rate = found["window_bytes"][own], found["rate_bps"][own]
     if np.isfinite(window).any():
-        panel.step(found["at_us"][own], window / _BYTES_PER_KB, where="post", color=style.COLOURS[0])
+        panel.step(
+            found["at_us"][own], window / _BYTES_PER_KB, where="post", color=style.COLOURS[0]
+        )
         panel.set_ylabel("window [KB]")
     elif np.isfinite(rate).any():
         panel.step(found["at_us"][own], rate / BPS_PER_GBPS, where="post", color=style.COLOURS[0])
