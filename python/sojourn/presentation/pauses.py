@@ -53,6 +53,7 @@ def drawn(run: StoredRun, layout: Layout, at: str | float | None, _warmup: Warmu
         panel.barh(range(len(own)), [100 * link.share for link in own], color=colours)
         panel.set_yticks(range(len(own)), [f"{link.by} stops {link.whom}" for link in own])
         panel.set_ylim(len(own) - 0.4, -0.6)
+        panel.set_xlim(0, 105 * max(links[0].share for _, links in shown))
         panel.grid(visible=False, axis="y")
         left_out = len(links) - len(own)
         parts = [labels.case(case), f"and {count(left_out, 'other link')}" if left_out else ""]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn._internal.errors import InputError
-from sojourn._internal.units import PS_PER_US
+from sojourn._internal.units import BPS_PER_GBPS, PS_PER_US
 from sojourn.analysis.sample import Warmup
 from sojourn.analysis.statistics import Values
 from sojourn.presentation import style
@@ -28,6 +28,7 @@ _COLUMNS = [
     "rate_bps",
     "path",
 ]
+_BYTES_PER_KB = 1000
 _NOTE = (
     "grey: a port on the way was stopped by pauses; round trip: from a packet until its answer;"
     " the first case and replication"
@@ -83,10 +84,12 @@ def _speed(panel: Axes, found: Mapping[str, Values], event: Values) -> None:
     own = (event == "sent") | (event == "heard")
     window, rate = found["window_bytes"][own], found["rate_bps"][own]
     if np.isfinite(window).any():
-        panel.step(found["at_us"][own], window / 1e3, where="post", color=style.COLOURS[0])
+        panel.step(
+            found["at_us"][own], window / _BYTES_PER_KB, where="post", color=style.COLOURS[0]
+        )
         panel.set_ylabel("window [KB]")
     elif np.isfinite(rate).any():
-        panel.step(found["at_us"][own], rate / 1e9, where="post", color=style.COLOURS[0])
+        panel.step(found["at_us"][own], rate / BPS_PER_GBPS, where="post", color=style.COLOURS[0])
         panel.set_ylabel("rate [Gb/s]")
     else:
         panel.text(0.5, 0.5, "neither a window nor a rate", transform=panel.transAxes, ha="center")
