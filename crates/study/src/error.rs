@@ -49,7 +49,7 @@ impl SpecError {
         self
     }
 
-    /// A setting that was refused, at `place`; its others are not told.
+    /// A setting that was refused, at `place`, without those of other settings.
     pub(crate) fn refused(place: impl Display, refusal: &Refusal) -> SpecError {
         let Refusal { given, expected, names, .. } = refusal;
         let key = path(&refusal.path);

@@ -105,8 +105,8 @@ pub struct Refusal {
     pub names: Vec<String>,
     /// Whether the key itself, not its value, is what is wrong.
     pub unknown_key: bool,
-    /// Refusals of other settings of the same table.
-    pub others: Vec<Refusal>,
+    /// The refusal of another setting.
+    pub other: Option<Box<Refusal>>,
 }
 
 impl Refusal {
@@ -118,7 +118,7 @@ impl Refusal {
             expected: expected.into(),
             names: Vec::new(),
             unknown_key: false,
-            others: Vec::new(),
+            other: None,
         }
     }
 
@@ -136,7 +136,7 @@ impl Refusal {
             expected: expected.into(),
             names: Vec::new(),
             unknown_key: false,
-            others: Vec::new(),
+            other: None,
         }
     }
 
@@ -154,7 +154,7 @@ impl Refusal {
             expected: String::new(),
             names: owned(&names),
             unknown_key: true,
-            others: Vec::new(),
+            other: None,
         }
     }
 
@@ -163,12 +163,22 @@ impl Refusal {
         self.given.is_none() && !self.unknown_key
     }
 
-    /// Several refusals as one, the first with the others; none where there are none.
+    /// Several refusals as one, each with the next; none where there are none.
+    ///
+    /// ```
+    /// use sojourn_core::parameters::Refusal;
+    ///
+    /// let missing = |key| Refusal::missing(key, "a number");
+    /// let pair = Refusal::both::<(), ()>(Err(missing("a")), Err(missing("b"))).unwrap_err();
+    /// let three = Refusal::all([pair.under("x"), missing("c")]).unwrap();
+    /// let paths: Vec<_> = three.each().into_iter().map(|refusal| refusal.path.join(".")).collect();
+    /// assert_eq!(paths, ["x.a", "x.b", "c"]);
+    /// ```
     pub fn all(refusals: impl IntoIterator<Item = Refusal>) -> Option<Refusal> {
-        let mut refusals = refusals.into_iter();
-        let mut first = refusals.next()?;
-        first.others.extend(refusals);
-        Some(first)
+        let each: Vec<Refusal> = refusals.into_iter().flat_map(Refusal::each).collect();
+        each.into_iter().rfold(None, |other: Option<Refusal>, refusal| {
+            Some(Refusal { other: other.map(Box::new), ..refusal })
+        })
     }
 
     /// What two settings are, or the refusals of both.
@@ -182,14 +192,18 @@ impl Refusal {
         }
     }
 
-    /// This refusal and its others, one by one.
+    /// This refusal and those of other settings, one by one.
     pub fn each(mut self) -> Vec<Refusal> {
-        let others = std::mem::take(&mut self.others);
-        let others = others.into_iter().flat_map(Refusal::each);
-        std::iter::once(self).chain(others).collect()
+        let mut each = Vec::new();
+        while let Some(other) = self.other.take() {
+            each.push(self);
+            self = *other;
+        }
+        each.push(self);
+        each
     }
 
-    /// This refusal and its others after `change`.
+    /// This refusal and those of other settings after `change`.
     pub fn map(self, change: &impl Fn(Refusal) -> Refusal) -> Refusal {
         Refusal::all(self.each().into_iter().map(change)).expect("a refusal is one at least")
     }
