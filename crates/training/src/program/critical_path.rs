@@ -96,13 +96,16 @@ pub fn critical_path(program: &Program, times: &[NodeTimes]) -> Vec<Step> {
     walk.path
 }
 
+/// Of each node its parents, and the event of each that it waits for.
+type Parents = Vec<Vec<(NodeId, Event)>>;
+
 /// The walk back from the last node, and what it has had to look up.
 struct Backwards<'a> {
     program: &'a Program,
     times: &'a [NodeTimes],
     path: Vec<Step>,
-    /// By graph: of each node its parents, and the event of each that it waits for.
-    parents: Vec<Option<Vec<Vec<(NodeId, Event)>>>>,
+    /// Those of each graph.
+    parents: Vec<Option<Parents>>,
     /// By rank, stream and end: computations.
     streams: BTreeMap<u32, BTreeMap<(u8, Time), NodeId>>,
     /// By sender and receiver: the send of each receive.
