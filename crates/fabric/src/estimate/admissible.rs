@@ -11,7 +11,7 @@ use crate::switch_memory::Buffer;
 use crate::topology::Forwarding;
 use crate::transport::TransportKind;
 use sojourn_core::Streams;
-use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::parameters::{Refusal, Setting, Value};
 use sojourn_core::resource::Tables;
 
 impl FabricCase {
@@ -72,13 +72,11 @@ impl FabricCase {
                 "none to estimate: a link that is simulated alone loses nothing by script";
             return refuse("a table", expected, &["hosts", "loss"]);
         }
-        if let Some(sample) = self.sample {
-            let expected = "none to estimate: no run has the ports of the whole fabric";
-            return Err(Refusal::of(&sample, expected).under("sample"));
-        }
-        if let Some(flow) = self.trace {
-            let expected = "none to estimate: no run has all links of its way";
-            return Err(Refusal::of(&flow, expected).under("trace"));
+        let sample = self.sample.as_ref().and_then(Setting::write);
+        let recorded =
+            [("sample", sample), ("trace", self.trace.as_ref().and_then(Setting::write))];
+        if let Some((key, Some(value))) = recorded.iter().find(|(_, value)| value.is_some()) {
+            return Err(Refusal::value(value, NO_PORTS).under(key));
         }
         if let Some((key, source)) = self.sources().find(|(_, source)| !source.is_steady()) {
             let expected = "\"poisson\" or \"csv\" to estimate: flows that come on their own, one \
@@ -95,6 +93,8 @@ impl FabricCase {
 
 /// Flows of a link from which on it has buckets of ten sizes, of the default hundred flows each.
 const FEW: usize = 1_000;
+
+const NO_PORTS: &str = "none to estimate: no run has the ports of the whole fabric";
 
 const LOSSES: &str = "packets are lost in drop-tail queues: one burst is lost once, and counted at \
                       each link of its path, with the time-outs that follow";
