@@ -141,10 +141,11 @@ release: $(BIN)/installed ## all that is published: wheels, sdists, handbook, no
 	cd dist && sha256sum * > ../target/SHA256SUMS && mv ../target/SHA256SUMS .
 	$(MAKE) figures image
 
-IMAGE := $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -v $(tool)),$(tool))))
+# A client of docker without its daemon makes none.
+IMAGE = $(firstword $(foreach tool,podman buildah docker,$(shell $(tool) info >/dev/null 2>&1 && echo $(tool))))
 
 image: ## the container image sojourn, of the wheel in dist/, by podman, buildah or docker
-	@$(if $(IMAGE),,echo "No image is made: podman, buildah or docker would make it, and none is here")
+	@$(if $(IMAGE),,echo "No image is made: podman, buildah or docker would make it, and none works here")
 	$(if $(IMAGE),BUILDAH_FORMAT=docker $(IMAGE) build --tag sojourn --file Containerfile .)
 
 words: ## the words of each page of the handbook; users' pages have a limit

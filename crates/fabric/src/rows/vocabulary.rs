@@ -20,14 +20,14 @@ pub(super) enum Kind {
 
 /// Names of the column `kind`.
 pub(super) const KIND_NAMES: [&str; 9] =
-    ["flow", "bulk", "query", "response", "job", "collective", "iteration", "step", "message"];
+    ["flow", "bulk", "query", "response", "job", "collective", "iteration", "step", "rank-message"];
 
 /// The names of the kinds of rows that a workload can give.
 pub(crate) fn kinds_of(workload: &Workload) -> &'static [&'static str] {
     match &workload.arrivals {
         Arrivals::Bulk(_) => &["bulk"],
         Arrivals::Query(_) => &["query", "response"],
-        _ if workload.has_ranks() => &["collective", "iteration", "step", "message"],
+        _ if workload.has_ranks() => &["collective", "iteration", "step", "rank-message"],
         _ => &["flow", "job"],
     }
 }
@@ -161,8 +161,8 @@ pub(crate) const VOCABULARY: Vocabulary = Vocabulary {
         },
         JobKind {
             name: KIND_NAMES[Kind::Message as usize],
-            label: "message",
-            plural: "messages",
+            label: "message of ranks",
+            plural: "messages of ranks",
             part_of: Some(KIND_NAMES[Kind::Iteration as usize]),
             metrics: &[COMPLETION_TIME],
             bins: &[],

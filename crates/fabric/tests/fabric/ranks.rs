@@ -268,7 +268,8 @@ fn messages_have_rows_where_they_are_asked_for() {
     let run = Run::of(&ready);
     let kinds = run.names("kind");
     let of = |column: &str| run.rows.ints(column);
-    let messages: Vec<usize> = (0..kinds.len()).filter(|&row| kinds[row] == "message").collect();
+    let messages: Vec<usize> =
+        (0..kinds.len()).filter(|&row| kinds[row] == "rank-message").collect();
     // 2 stages of 2 ranks send activations there and back for 4 micro-batches of 2 replicas, and rings of 2 reduce.
     assert!(messages.len() >= 2 * 2 * 4 * 2, "{}", messages.len());
     let sizes: i64 = messages.iter().map(|&row| of("size_bytes")[row]).sum();

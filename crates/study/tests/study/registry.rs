@@ -236,6 +236,17 @@ fn sample(topic: &str, name: &str, parameter: &Json) -> String {
     }
 }
 
+/// Tables and pictures find the words for a job by its kind alone.
+#[test]
+fn no_two_models_have_a_kind_of_one_name() {
+    let models: serde_json::Value = serde_json::from_str(&sojourn_study::vocabulary()).unwrap();
+    let kinds =
+        models.as_object().unwrap().values().flat_map(|own| own["kinds"].as_array().unwrap());
+    let names: Vec<&str> = kinds.map(|kind| kind["name"].as_str().unwrap()).collect();
+    let different: std::collections::BTreeSet<&&str> = names.iter().collect();
+    assert_eq!(different.len(), names.len(), "{names:?}");
+}
+
 #[test]
 fn everything_is_documented() {
     let registry: Json = serde_json::from_str(&registry()).unwrap();
