@@ -149,7 +149,7 @@ def _run(case: Case, planned: Plan, star: Star) -> Ints:
     numbers = (
         quantity(str(given["workload.size"])),
         int(given["workload.iterations"]),
-        quantity(str(given["workload.compute"])) // PS_PER_NS,
+        quantity(str(given["workload.compute"])) / PS_PER_S,
     )
     for host in star.hosts:
         host.set({"ipv4/tcp_congestion_control": planned.congestion})

@@ -14,17 +14,14 @@ import numpy as np
 from mpi4py import MPI
 
 
-def main(collective: str, size: int, iterations: int, compute_ns: int) -> None:
+def main(collective: str, size: int, iterations: int, compute_s: float) -> None:
     """Wait and take part in a collective of a buffer of `size` bytes, so many times."""
     world = MPI.COMM_WORLD
     act = _action(collective, size)
     times = []
     world.Barrier()
     for _ in range(iterations):
-        until = time.monotonic_ns() + compute_ns
-        time.sleep(compute_ns / 1e9)
-        while time.monotonic_ns() < until:
-            pass
+        time.sleep(compute_s)
         began = time.monotonic_ns()
         act()
         times.append((began, time.monotonic_ns()))
@@ -60,4 +57,4 @@ def _action(collective: str, size: int) -> Callable[[], object]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:5]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
