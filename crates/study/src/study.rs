@@ -147,11 +147,11 @@ impl Study {
         }
         let mut hints = Vec::new();
         let mut errors = Vec::new();
-        let Head { title, model: entry, run, expect } =
-            read_head(document).or_else(|(head, error)| {
-                errors.push(error.clone());
-                head.ok_or(error)
-            })?;
+        let (head, wrong) = read_head(document);
+        errors.extend(wrong);
+        let Some(Head { title, model: entry, run, expect }) = head else {
+            return Err(errors.pop().expect("what is wrong with a head that is not read"));
+        };
         let mut axes = sweep::take(document, &names((entry.entry)())).unwrap_or_else(|error| {
             errors.push(error);
             Vec::new()
@@ -291,15 +291,18 @@ fn names(entry: Entry) -> Vec<&'static str> {
     entry.parameters.iter().map(|field| field.name).collect()
 }
 
-/// The study's own settings, or what is wrong with them; then also those with which the model can be
-/// read, if it is known.
-fn read_head(document: &Document) -> Result<Head, (Option<Head>, SpecError)> {
+/// The study's own settings, and what is wrong with them: where anything is, they are those with which the model can
+/// be read, if it is known.
+fn read_head(document: &Document) -> (Option<Head>, Option<SpecError>) {
     let (head, _) = split(&document.root);
-    Head::read_table(&head).map_err(|refusal| {
-        let mut model = Table::default();
-        head.get("model").into_iter().for_each(|name| model.set("model", name.clone()));
-        (Head::read_table(&model).ok(), document.refused(refusal))
-    })
+    match Head::read_table(&head) {
+        Ok(head) => (Some(head), None),
+        Err(refusal) => {
+            let mut model = Table::default();
+            head.get("model").into_iter().for_each(|name| model.set("model", name.clone()));
+            (Head::read_table(&model).ok(), Some(document.refused(refusal)))
+        }
+    }
 }
 
 /// The study's own settings, and those of its model.
