@@ -27,10 +27,11 @@ from sojourn.cli import options
             "qct",
         ]
     ),
+    metavar="KIND",
     multiple=True,
     help="slowdown, time: against x. cdf: distributions at one x. missed: deadlines against x."
     " goodput: flows that never end, at one x. fairness: the same flows, by averaging time."
-    " timeline: the collectives of an iteration. pauses: who stopped whom. trace: one flow, of a"
+    " timeline: what an iteration waits for. pauses: who stopped whom. trace: one flow, of a"
     " run with --trace. fct and qct are earlier names of slowdown and cdf.  [default: the usual"
     " ones for such jobs]",
 )
