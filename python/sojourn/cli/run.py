@@ -1,6 +1,7 @@
 """`sojourn run`: simulate a study into a run directory."""
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sojourn._core import Study
     from sojourn.cli.given import Given
     from sojourn.store.run_directory import RunDirectory
+    from sojourn.store.stored_run import StoredRun
 
 
 @click.command(short_help="Simulate the cases of a study.")
@@ -119,13 +121,13 @@ def run(
     """
     from sojourn._internal.errors import InputError
     from sojourn.analysis import thresholds
-    from sojourn.analysis.cautions import doubted, failed, outside_learnt
+    from sojourn.analysis.cautions import failed
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.cli.given import connections, given, print_study
     from sojourn.execution import studies
     from sojourn.execution.place import Execution
     from sojourn.store import traces
-    from sojourn.store.run_directory import TRACE, RunDirectory
+    from sojourn.store.run_directory import RunDirectory
     from sojourn.store.stored_run import StoredRun
 
     pairs = [options.pair(setting) for setting in settings]
@@ -166,20 +168,27 @@ def run(
             said["thresholds"] = [verdict.to_dict() for verdict in verdicts]
         output.document(done.to_dict() | said | table)
     else:
-        before = "" if ran else ", all finished before"
-        click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
-        for line in (*lines, *traces.lines(done.ledger), *(judged.lines() if judged else ())):
-            click.echo(line)
-        for line in thresholds.lines(verdicts):
-            click.echo(line)
-        for line in (*outside_learnt(done.ledger), *doubted(done.ledger)):
-            click.echo(f"caution: {line}")
-        if trace is not None:
-            click.echo(f"trace: {done.path / TRACE}")
-        click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
+        judgements = (*(judged.lines() if judged else ()), *thresholds.lines(verdicts))
+        _say(done, (*lines, *traces.lines(done.ledger), *judgements), ran=ran, traced=bool(trace))
     missed = (judged and not judged.reached) or not thresholds.are_met(verdicts)
     if missed or failed(done.ledger):
         context.exit(output.FAILED)
+
+
+def _say(done: "StoredRun", lines: Iterable[str], *, ran: int, traced: bool) -> None:
+    """Say what has been run and where it is, these lines, and what to be careful about."""
+    from sojourn.analysis.cautions import doubted, outside_learnt
+    from sojourn.store.run_directory import TRACE
+
+    before = "" if ran else ", all finished before"
+    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
+    for line in lines:
+        click.echo(line)
+    for line in (*outside_learnt(done.ledger), *doubted(done.ledger)):
+        click.echo(f"caution: {line}")
+    if traced:
+        click.echo(f"trace: {done.path / TRACE}")
+    click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 
 def _flow(trace: str) -> str:

@@ -51,15 +51,15 @@ def stopped(summary: Summary) -> list[Table]:
     if not summary.stopped:
         return []
     groups = []
-    for case, own in groupby(summary.stopped, lambda link: tuple(link.case.values())):
+    for _, own in groupby(summary.stopped, lambda link: link.case):
         lines: list[list[str]] = []
         for link in [*own][:_MOST_LINKS]:
-            names = ["" if lines or value is None else written(value) for value in case]
+            names = ["" if lines else value for value in values(link.case)]
             times = [number(link.pauses), number(link.paused_ms), number(100 * link.share)]
             lines.append([*names, link.by, link.whom, *times])
         groups.append(lines)
     heads = ["switch", "stops", "pauses", "stopped [ms]", "of the time [%]"]
-    return [Table([*summary.by, *heads], 3, groups)]
+    return [Table([*labels(summary.by), *heads], 3, groups)]
 
 
 def split(summary: Summary) -> list[Table]:
