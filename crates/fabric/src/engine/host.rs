@@ -9,7 +9,7 @@ use super::scenario::ScriptedLoss;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
 use crate::queue::Queue;
 use crate::ranks::{Note, Ranks};
-use crate::transport::{End, Transport, Wake};
+use crate::transport::{End, Outbox, Transport, Wake};
 use sojourn_core::{Span, Time};
 
 impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
@@ -80,6 +80,11 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         if std::mem::take(&mut self.outbox.asks) {
             arrivals = self.leave_asked(host, ends, arrivals);
         }
+        let Outbox { wakes, arrived, finished, .. } = &self.outbox;
+        debug_assert!(
+            wakes.is_empty() && arrived.is_empty() && finished.is_empty(),
+            "asked by the way"
+        );
         if !self.outbox.packets.is_empty() {
             let alone = self.fabric.arena.known(arrivals).arrives() > self.outbox.now;
             self.send(host, alone);
