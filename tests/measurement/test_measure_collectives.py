@@ -67,7 +67,7 @@ def test_collectives_take_at_least_what_their_bytes_take(tmp_path, command, coll
     assert found["arrived_ps"][0] == 10_000_000_000
     assert found["finished_ps"][3] == max(found["finished_ps"])
     assert all(0 <= rank < 4 for rank in found["rank"][:3])
-    run = sojourn.Run(tmp_path / "kernel")
+    run = sojourn.load(tmp_path / "kernel")
     assert "bus bandwidth" in str(run.summary())
 
 

@@ -131,7 +131,8 @@ def test_a_buffer_counted_in_packets():
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow no other"]),
-        (["workload=collective"], ['kind = "collective"', "follow no other"]),
+        (["workload=collective"], ["collective.pieces = 2", "Open MPI has no other"]),
+        (["trace=0"], ["trace = 0", '"none"']),
         (
             [
                 "workload={ kind = 'permutation' }",

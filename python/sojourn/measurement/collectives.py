@@ -21,7 +21,6 @@ from sojourn._core import Case, Outcome, quantity
 from sojourn._internal.errors import MeasurementError
 from sojourn._internal.units import NS_PER_S, PS_PER_NS, PS_PER_S
 from sojourn.measurement.measured import Ints, Measured, ints
-from sojourn.measurement.plan import Plan
 from sojourn.measurement.star import Star
 from sojourn.store.ledger import Value
 from sojourn.store.rows import Column
@@ -72,7 +71,7 @@ def check(case: Case, source: str) -> None:
         raise MeasurementError("measuring collectives needs mpi4py: pip install 'sojourn[mpi]'")
 
 
-def carried(case: Case, planned: Plan, offered: Outcome, star: Star) -> tuple[Measured, float]:
+def carried(case: Case, offered: Outcome, star: Star) -> tuple[Measured, float]:
     """Run the ranks of a case over a star; `offered` is what the simulator made of it.
 
     Returns:
@@ -81,7 +80,7 @@ def carried(case: Case, planned: Plan, offered: Outcome, star: Star) -> tuple[Me
     Raises:
         MeasurementError: Open MPI failed, or took longer than the study's `drain`.
     """
-    times = _run(case, planned, star)
+    times = _run(case, star)
     began, ended = times[:, :, 0].T, times[:, :, 1].T
     origin, compute_ps = began.min(), quantity(str(case.parameters["workload.compute"]))
     kind, names = offered.columns["kind"]
@@ -139,7 +138,7 @@ def _rows_of(column: Column, rows: npt.NDArray[np.intp]) -> Column:
     return (column[0][rows], column[1]) if isinstance(column, tuple) else column[rows]
 
 
-def _run(case: Case, planned: Plan, star: Star) -> Ints:
+def _run(case: Case, star: Star) -> Ints:
     """When each rank began and ended each collective: ranks, iterations, and these two, in ns."""
     given = case.parameters
     ranks = given["workload.ranks"]
@@ -151,8 +150,6 @@ def _run(case: Case, planned: Plan, star: Star) -> Ints:
         int(given["workload.iterations"]),
         quantity(str(given["workload.compute"])) / PS_PER_S,
     )
-    for host in star.hosts:
-        host.set({"ipv4/tcp_congestion_control": planned.congestion})
     longest_s = quantity(str(given["drain"])) / PS_PER_S
     with tempfile.TemporaryDirectory(prefix="sojourn-mpi-") as folder:
         agent = Path(folder, "agent")

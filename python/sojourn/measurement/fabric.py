@@ -173,9 +173,11 @@ def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
 
 def _collectives(case: Case, planned: Plan, offered: Outcome) -> Measured:
     """Collectives of Open MPI over the kernel's TCP."""
-    with built(planned, []) as star:
+    # Open MPI makes the sockets, so that their routes say which congestion control they have.
+    route = {**planned.route, "congctl": planned.congestion}
+    with built(replace(planned, route=route), []) as star:
         load = Load()
-        measured, lasted_s = collectives.carried(case, planned, offered, star)
+        measured, lasted_s = collectives.carried(case, offered, star)
         figures = {
             **_of_ports(star, planned, lasted_s, 0),
             "kernel": stated(planned),

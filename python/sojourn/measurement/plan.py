@@ -97,6 +97,8 @@ def plan(case: Case, source: str) -> Plan:
     asked.take("hosts.overhead")  # whatever it says, this machine takes the time that it takes
     asked.only("hosts.port", "backpressure")
     asked.check("window_digest", lambda given: given is False, "false: the kernel tells no window")
+    asked.only("trace", "none")
+    asked.check("message_rows", lambda given: given is False, "false: the kernel tells no message")
     _sample(asked)
     loss = _loss(asked)
     asked.refuse_the_rest()
