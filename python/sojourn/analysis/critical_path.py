@@ -13,7 +13,11 @@ from sojourn.store.ledger import Record, Value
 from sojourn.store.stored_run import StoredRun
 
 STEP = "step"
-ON_SERVER = "on the server"
+"""The kind of rows that are steps of a critical path."""
+
+COMPUTING, SERVER, NETWORK = "computing", "server", "network"
+"""Where a step spends its time; `SERVER` is not simulated packet by packet."""
+
 _NAMES = ("kind", "operation", "label", "algorithm")
 
 
@@ -46,6 +50,13 @@ class Spent:
 
 
 FIELDS = ("operation", "label", "where", "steps", "time_ms", "share")
+
+
+def where(operation: str, algorithm: str) -> str:
+    """Where a step with this `operation` and `algorithm` spends its time."""
+    if operation == "computing":
+        return COMPUTING
+    return SERVER if algorithm == "on the server" else NETWORK
 
 
 def critical_paths(run: StoredRun, by: Sequence[str] | None = None) -> list[Spent]:
@@ -84,9 +95,8 @@ def _of_group(
         steps = [place for place, name in enumerate(kind) if name == STEP]
         runs += bool(steps)
         for place in steps:
-            where = "server" if algorithm[place] == ON_SERVER else "network"
-            where = "computing" if operation[place] == "computing" else where
-            own = sums.setdefault((operation[place], label[place], where), [0.0, 0.0])
+            key = (operation[place], label[place], where(operation[place], algorithm[place]))
+            own = sums.setdefault(key, [0.0, 0.0])
             own[0] += 1
             own[1] += took_ms[place]
             whole_ms += took_ms[place]

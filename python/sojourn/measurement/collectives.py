@@ -35,8 +35,9 @@ _ALGORITHMS: Mapping[str, tuple[str, int] | None] = {
     "all-to-all": ("alltoallv", 1),
     "send-receive": None,
 }
-# Open MPI has neither of these.
+# What Open MPI lacks, and the value without it.
 _WITHOUT = {"pieces": 1, "channels": 1, "skew": 0.0, "node": 1}
+_GRACE_S = 10.0
 _PROGRAM = Path(__file__).with_name("mpi_rank.py")
 
 
@@ -180,12 +181,20 @@ def _printed(command: list[str], longest_s: float) -> str:
             ) from None
         finally:
             if mpirun.poll() is None:
-                mpirun.terminate()
-                mpirun.communicate()
+                _end(mpirun)
     if mpirun.returncode:
         why = next((line for line in said.splitlines() if line.strip("- ")), "no reason given")
         raise MeasurementError(f"mpirun: {why.strip()}")
     return printed
+
+
+def _end(mpirun: subprocess.Popen[str]) -> None:
+    """End mpirun, which ends its ranks if it is given the time."""
+    mpirun.terminate()
+    try:
+        mpirun.communicate(timeout=_GRACE_S)
+    except subprocess.TimeoutExpired:
+        mpirun.kill()
 
 
 def _agent(star: Star, ranks: int) -> str:

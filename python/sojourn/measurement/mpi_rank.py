@@ -21,6 +21,7 @@ def main(collective: str, size: int, iterations: int, compute_s: float) -> None:
     times = []
     world.Barrier()
     for _ in range(iterations):
+        # In place of computing, which would take the processor from the ranks that send.
         time.sleep(compute_s)
         began = time.monotonic_ns()
         act()

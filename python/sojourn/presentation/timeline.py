@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import PS_PER_MS
+from sojourn.analysis.critical_path import COMPUTING, NETWORK, SERVER, STEP, where
 from sojourn.analysis.sample import Warmup
 from sojourn.presentation import style
 from sojourn.presentation.axes import Labels, Layout
@@ -22,7 +23,7 @@ COLUMN = "exposed_ps"
 """A column that only iterations have."""
 
 _MOST_LINES = 12
-_NAMES = ("kind", "label", "operation", "algorithm")
+_PLACE = ("operation", "algorithm")
 _TIMES = ("arrived_ps", "joined_ps", "finished_ps", "computed_ps", "on_server_ps")
 _BINS = 300
 _NOTE = (
@@ -87,22 +88,20 @@ def _read(run: StoredRun, record: Record) -> _Iteration | None:
     path = run.directory.rows(*record.key)
     if not rows.holds(path, COLUMN):
         return None
-    table = rows.read(path, [*_NAMES, "group", *_TIMES])
-    kind, label, operation, algorithm = (np.array(table[name].to_pylist()) for name in _NAMES)
+    table = rows.read(path, ["kind", "label", *_PLACE, "group", *_TIMES])
+    kind, label = (np.array(table[name].to_pylist()) for name in ("kind", "label"))
+    places = np.array([*map(where, *(table[name].to_pylist() for name in _PLACE))])
     times = {name: rows.numbers(table[name]) / PS_PER_MS for name in _TIMES}
-    whole, collective, step = (kind == name for name in ("iteration", "collective", "step"))
+    whole, collective, step = (kind == name for name in ("iteration", "collective", STEP))
     if not whole.any() or np.isnan(times["finished_ps"][whole]).any():
         return None
     group = rows.numbers(table["group"])
-    computing, on_server = operation == "computing", algorithm == "on the server"
     spans = {}
-    for name, of_step in (
-        ("critical path: computing", computing),
-        ("critical path: servers", ~computing & on_server),
-        ("critical path: network", ~computing & ~on_server),
-    ):
-        own = step & of_step
-        spans[name] = np.stack([times["arrived_ps"][own], times["finished_ps"][own]], axis=1)
+    for place in (COMPUTING, SERVER, NETWORK):
+        own = step & (places == place)
+        spans[f"critical path: {place}"] = np.stack(
+            [times["arrived_ps"][own], times["finished_ps"][own]], axis=1
+        )
     for name in dict.fromkeys(label[collective].tolist()):
         own = (label == name) & collective & ~np.isnan(times["finished_ps"])
         if not own.any():

@@ -350,7 +350,7 @@ macro_rules! nested {
 pub struct Refusals(Vec<Refusal>);
 
 impl Refusals {
-    /// The keys that are not those of `P`.
+    /// The keys that `P` does not have.
     pub fn of_keys<P: Parameters>(table: &Table) -> Refusals {
         let names = P::keys();
         let unknown = table.iter().filter(|(key, _)| !names.contains(key));

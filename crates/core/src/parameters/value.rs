@@ -192,7 +192,7 @@ impl Refusal {
         }
     }
 
-    /// This refusal and those of other settings, one by one.
+    /// This refusal and all that are chained to it, one by one.
     pub fn each(mut self) -> Vec<Refusal> {
         let mut each = Vec::new();
         while let Some(other) = self.other.take() {
@@ -203,7 +203,7 @@ impl Refusal {
         each
     }
 
-    /// This refusal and those of other settings after `change`.
+    /// This refusal and all that are chained to it, after `change`.
     pub fn map(self, change: &impl Fn(Refusal) -> Refusal) -> Refusal {
         Refusal::all(self.each().into_iter().map(change)).expect("a refusal is one at least")
     }

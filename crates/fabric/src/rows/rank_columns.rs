@@ -29,7 +29,7 @@ pub(super) struct OfRanks {
 }
 
 impl OfRanks {
-    /// Of something that so many ranks take part in, with nothing said yet.
+    /// A row of `ranks` ranks, without any other value.
     pub(super) fn new(ranks: u32) -> OfRanks {
         OfRanks {
             operation: None,
@@ -48,7 +48,7 @@ impl OfRanks {
     }
 }
 
-/// What a critical path spends computing, on messages and collectives of a server, and on those of the network.
+/// Time of a critical path: computing, communication inside a server, and communication over the network.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PathTimes {
     pub(super) computing: Span,
